@@ -1,0 +1,122 @@
+"""The compiler: everything that grammars over one vocabulary share.
+
+Lexemes, tries, shared mask rows and scratch buffers belong to the compiler; each grammar
+compiled adds only its own network, configurations and masks, which live as long as its FSM.
+One lock guards all of it. Kernels release the GIL while they hold that lock, so other Python
+threads (a server's event loop, the thread that feeds the GPU) go on meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from threading import RLock
+from typing import Any, Literal
+
+from ..errors import GrammarError, UnsatisfiableError
+from ..grammar import ir
+from ..grammar.automata.dfa import CharDFA
+from ..grammar.json_schema import JsonOptions, JsonSchemaGrammar
+from ..grammar.regex import fullmatch_language
+from ..grammar.static import StaticGrammar
+from ..limits import DEFAULT_LIMITS, Limits
+from .lexemes import LexemeStore
+from .tables import VocabularyTables
+from .token_fsm import TokenFSM
+from .vocabulary import Vocabulary
+
+__all__ = ["Compiler"]
+
+
+class Compiler:
+    """Compiles grammars for one vocabulary. Thread-safe; make one per model and keep it.
+
+    Args:
+        vocabulary: the model's tokens.
+        limits: bounds on everything that can explode.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.vocabulary = vocabulary
+        self.limits = limits
+        self._lock = RLock()
+        self._store = LexemeStore(limits)
+        self._tables = VocabularyTables(vocabulary, self._store)
+        self._automata: dict[Hashable, Any] = {}
+
+    def grammar(self, grammar: ir.Grammar) -> TokenFSM:
+        """Compile a grammar that is already in the IR."""
+        with self._lock:
+            return TokenFSM(grammar, self._store, self._tables, self.limits, self._lock)
+
+    def json_schema(
+        self, schema: Mapping[str, Any] | bool | str, *, options: JsonOptions | None = None
+    ) -> TokenFSM:
+        """JSON texts that are valid against a JSON Schema.
+
+        Args:
+            schema: the schema as Python objects, or as JSON text.
+            options: whitespace, property order, digit bounds, …
+
+        Raises:
+            GrammarError: not a valid schema.
+            UnsupportedSchemaError: valid, but cannot be enforced exactly.
+            UnsatisfiableError: no JSON text is valid.
+        """
+        with self._lock:
+            return self.grammar(
+                JsonSchemaGrammar(
+                    schema,
+                    options=options or JsonOptions(),
+                    limits=self.limits,
+                    cache=self._automata,
+                )
+            )
+
+    def type(self, type_: Any, *, options: JsonOptions | None = None) -> TokenFSM:
+        """JSON texts that pydantic validates as a Python type.
+
+        Raises:
+            GrammarError: the type has no JSON form.
+        """
+        from ..grammar.python_types import schema_of_type
+
+        return self.json_schema(schema_of_type(type_).json_schema, options=options)
+
+    def regex(self, pattern: str, *, dialect: Literal["python", "ecma"] = "python") -> TokenFSM:
+        """Texts that match a regular expression as a whole (``re.fullmatch``).
+
+        Raises:
+            GrammarError: the pattern is not valid or not regular.
+            UnsatisfiableError: it matches nothing.
+        """
+        with self._lock:
+            key = ("regex", dialect, pattern)
+            language = self._automata.get(key)
+            if language is None:
+                language = self._automata[key] = CharDFA.from_regular(
+                    fullmatch_language(pattern, dialect=dialect),
+                    limits=self.limits,
+                    culprit=pattern,
+                )
+            if language.is_empty:
+                raise UnsatisfiableError(f"the pattern {pattern!r} matches no text")
+            return self.grammar(StaticGrammar({"start": ir.TextLexeme(language)}, "start"))
+
+    def choices(self, choices: Sequence[str]) -> TokenFSM:
+        """Exactly one of some texts.
+
+        Raises:
+            GrammarError: not a list of strings.
+            UnsatisfiableError: the list is empty.
+        """
+        if isinstance(choices, str) or not all(isinstance(choice, str) for choice in choices):
+            raise GrammarError("choices is a list of strings, e.g. choices=['yes', 'no']")
+        if not choices:
+            raise UnsatisfiableError("choices is empty, so no text matches")
+        language = CharDFA.from_strings(choices)
+        return self.grammar(StaticGrammar({"start": ir.TextLexeme(language)}, "start"))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what all grammars share."""
+        return self._tables.nbytes + self._store.arena.nbytes

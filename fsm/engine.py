@@ -1,0 +1,1061 @@
+"""The engine: byte steps, closures, masks. One compiled function, called with an operation.
+
+**Configurations.** A *thread* is ``(state, continuation, counter)``: a byte automaton's state
+inside a lexeme, what is to be parsed after the lexeme, and the characters a counted string
+still needs and may have. A *configuration* is a sorted set of threads; it is interned, and its
+number is a node of the token FSM. ``next[configuration, byte]`` is filled on first use.
+
+**When a lexeme ends.** A thread that reaches a final state (nothing can extend the lexeme) is
+replaced by the closure of its continuation. A thread in an accepting state that can go on
+stays as it is and *implies* that closure: a step on a byte takes both. Keeping the closure out
+of the set makes long runs of an extensible lexeme (digits, blanks) one thread each instead of
+a copy of everything that may follow. Closures only hold lexeme starts, which never accept
+(nullable lexemes are taken apart by the network), so implication is one level deep.
+
+**Closures.** From ``(position, continuation)`` all lexeme edges reachable through epsilon
+edges, calls and returns, found with an explicit stack. A call whose return position is a
+*tail* (final, no edges) keeps the caller's continuation, so right recursion needs no stack. The
+closure of a continuation is computed once.
+
+**Masks.** The tokens allowed in a configuration are those whose bytes lead to a live one. Most
+configurations are narrow: a walk over the vocabulary trie dies after a few bytes. Threads
+*inside a JSON string* allow most of the vocabulary; for them the tokens that stay inside the
+string are a row shared by all configurations (and grammars), and only tokens that contain a
+quote are walked. A mask is one base row, possibly shared, and a list of further ids.
+
+Every operation returns a non-negative result or a ``SIGNAL_*``: an array is full, a rule is
+needed that has not been expanded, a limit is reached. Python then does what is asked and calls
+again; everything already computed is kept, so repeating is cheap.
+
+Rejected: one configuration for each accepting run (multiplies nodes by blanks), a union DFA of
+lexemes (explodes), a token-edge table (a commit is a handful of byte steps anyway), recursion
+(depth is up to the input).
+"""
+
+# Kernels are typed by numba, not by annotations.
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+
+from __future__ import annotations
+
+import numba
+
+from ..jit import helper, kernel, outlined
+from .layout import (
+    C_CONFIG_CAPACITY,
+    C_CONFIG_COUNT,
+    C_CONFIG_MASK,
+    C_CONFIG_SIZE,
+    C_CONFIG_START,
+    C_CONFIG_TABLE,
+    C_CONT_CAPACITY,
+    C_CONT_CLOSURE,
+    C_CONT_COUNT,
+    C_CONT_DEPTH,
+    C_CONT_MASK,
+    C_CONT_PARENT,
+    C_CONT_POSITION,
+    C_CONT_TABLE,
+    C_EDGE_ARGUMENT,
+    C_EDGE_COUNT,
+    C_EDGE_COUNTER,
+    C_EDGE_KIND,
+    C_EDGE_START,
+    C_EDGE_TARGET,
+    C_FINAL,
+    C_LIMIT_CONFIGS,
+    C_LIMIT_DEPTH,
+    C_LIMIT_THREADS,
+    C_MASK_ID_CAPACITY,
+    C_MASK_ID_COUNT,
+    C_MASK_IDS,
+    C_MASK_ROW,
+    C_MASK_SIZE,
+    C_MASK_START,
+    C_MASK_STATE,
+    C_NEXT,
+    C_ROW_LEFT,
+    C_ROW_NEXT,
+    C_RULE_START,
+    C_SCRATCH,
+    C_SIGNAL,
+    C_STORE,
+    C_THREAD_CAPACITY,
+    C_THREAD_COUNT,
+    C_THREAD_COUNTER,
+    C_THREAD_KEY,
+    C_VOCABULARY,
+    CONFIG_DEAD,
+    CONFIG_END,
+    CONFIG_UNKNOWN,
+    CONTINUATION_END,
+    CONTINUATION_START,
+    COUNT_UNBOUNDED,
+    DENSE_IDS,
+    EDGE_EPSILON,
+    EDGE_LEXEME,
+    FLAG_ACCEPTING,
+    FLAG_BOUNDARY,
+    FLAG_FINAL,
+    FLAG_UNIVERSAL,
+    FLAG_WIDE,
+    GROW_CONFIGS,
+    GROW_CONTINUATIONS,
+    GROW_IDS,
+    GROW_SCRATCH,
+    GROW_THREADS,
+    KIND_BYTE,
+    KIND_COUNTED,
+    KIND_LAST_BYTE,
+    KIND_NONE,
+    KIND_OVERRIDE,
+    LIMIT_CONFIGS,
+    LIMIT_DEPTH,
+    LIMIT_THREADS,
+    NO_COUNTER,
+    NOT_FORCED,
+    OP_ACCEPT,
+    OP_ACCEPTING,
+    OP_FILL,
+    OP_FILL_MANY,
+    OP_FORCED,
+    OP_INSIDE,
+    OP_MASK,
+    OP_REHASH_CONFIGS,
+    OP_REHASH_CONTINUATIONS,
+    OP_START,
+    OP_STEP,
+    POSITION_FINAL,
+    POSITION_TAIL,
+    S_ARGUMENT,
+    S_CLASS_MAPS,
+    S_CLASSES,
+    S_FLAGS,
+    S_KIND,
+    S_OVERRIDES,
+    S_ROW,
+    S_TRANSITIONS,
+    SIGNAL_COUNTER_ROW,
+    SIGNAL_GROW,
+    SIGNAL_LIMIT,
+    SIGNAL_OWNED_ROW,
+    SIGNAL_ROW,
+    SIGNAL_RULE,
+    STATE_DEAD,
+    STATE_END,
+    T_BYTE,
+    T_DEPTH,
+    T_END,
+    T_FIRST,
+    T_LAST,
+    T_NODES,
+    T_TOKENS,
+    TRIE_ALL,
+    TRIE_QUOTE,
+    TRIE_SUFFIX,
+    V_BLOB,
+    V_COUNTER_ROWS,
+    V_EOS,
+    V_EOS_COUNT,
+    V_MAX_CHARACTERS,
+    V_OFFSETS,
+    V_SIZE,
+    V_SUFFIX_LENGTHS,
+    V_WORDS,
+    X_CAPACITY,
+    X_CLOSE_COUNTER,
+    X_CLOSE_KEY,
+    X_IDS,
+    X_STACK,
+    X_STAMP,
+    X_STAMPS,
+    X_STEP_COUNTER,
+    X_STEP_KEY,
+    X_VISITED,
+    X_VISITED_MASK,
+    X_WALK,
+    X_WALK_COUNTER,
+)
+from .memory import view_i32, view_i64, view_u8, view_u16, view_u32
+
+__all__ = ["engine"]
+
+
+@helper("int64(int64[::1], int64, int64)")
+def _signal(fsm, code, argument):
+    fsm[C_SIGNAL] = argument
+    return code
+
+
+if numba.config.DISABLE_JIT:
+
+    def _mix(key):
+        # Python integers do not wrap around.
+        key = int(key) & 0xFFFFFFFFFFFFFFFF
+        key = ((key ^ (key >> 30)) * 0xBF58476D1CE4E5B9) & 0x7FFFFFFFFFFFFFFF
+        return key ^ (key >> 27)
+
+else:
+
+    @helper("int64(int64)")
+    def _mix(key):
+        """Scramble 64 bits (the finalizer of splitmix64, with signed wrap-around)."""
+        key ^= (key >> 30) & 0x3FFFFFFFF
+        key *= -4658895280553007687
+        key ^= (key >> 27) & 0x1FFFFFFFFF
+        key *= -7723592293110705685
+        key ^= (key >> 31) & 0x1FFFFFFFF
+        return key
+
+
+@helper("UniTuple(int64, 2)(int64[::1], int64, int64, int64)")
+def _step_state(store, state, counter, byte):
+    """One byte inside a lexeme -> (state, counter)."""
+    kind = view_u8(store[S_KIND])[state]
+    argument = view_i32(store[S_ARGUMENT])[state]
+    if kind == KIND_BYTE:
+        if argument == byte:
+            return state + 1, counter
+        return STATE_DEAD, counter
+    if kind == KIND_LAST_BYTE:
+        if argument == byte:
+            return STATE_END, counter
+        return STATE_DEAD, counter
+    if kind == KIND_NONE:
+        return STATE_DEAD, counter
+    if kind == KIND_OVERRIDE:
+        overrides = view_i32(store[S_OVERRIDES])
+        count = overrides[argument + 1]
+        for i in range(count):
+            if overrides[argument + 2 + 2 * i] == byte:
+                return overrides[argument + 3 + 2 * i], counter
+        state = overrides[argument]
+        kind = view_u8(store[S_KIND])[state]
+        argument = view_i32(store[S_ARGUMENT])[state]
+    classes = view_u8(store[S_CLASS_MAPS])
+    symbol = classes[view_i32(store[S_CLASSES])[state] + byte]
+    target = view_i32(store[S_TRANSITIONS])[argument + symbol]
+    if kind == KIND_COUNTED and target != STATE_DEAD:
+        needed = counter >> 32
+        allowed = counter & COUNT_UNBOUNDED
+        if target == STATE_END:
+            if needed > 0:
+                return STATE_DEAD, counter
+            return STATE_END, NO_COUNTER
+        if allowed == 0:
+            return STATE_DEAD, counter
+        if allowed != COUNT_UNBOUNDED:
+            allowed -= 1
+        if needed > 0:
+            needed -= 1
+        counter = (needed << 32) | allowed
+    return target, counter
+
+
+@helper("int64(int64[::1], int64, int64)")
+def _intern_continuation(fsm, position, parent):
+    """Number of ``(position, parent)``, or a signal."""
+    outlined()
+    positions = view_i32(fsm[C_CONT_POSITION])
+    parents = view_i32(fsm[C_CONT_PARENT])
+    table = view_i32(fsm[C_CONT_TABLE])
+    mask = fsm[C_CONT_MASK]
+    slot = _mix((position << 32) | parent) & mask
+    while table[slot] != 0:
+        found = table[slot]
+        if positions[found] == position and parents[found] == parent:
+            return found
+        slot = (slot + 1) & mask
+    count = fsm[C_CONT_COUNT]
+    if count >= fsm[C_CONT_CAPACITY]:
+        return _signal(fsm, SIGNAL_GROW, GROW_CONTINUATIONS)
+    depths = view_i32(fsm[C_CONT_DEPTH])
+    depth = depths[parent] + 1
+    if depth > fsm[C_LIMIT_DEPTH]:
+        return _signal(fsm, SIGNAL_LIMIT, LIMIT_DEPTH)
+    positions[count] = position
+    parents[count] = parent
+    depths[count] = depth
+    view_i32(fsm[C_CONT_CLOSURE])[count] = CONFIG_UNKNOWN
+    table[slot] = count
+    fsm[C_CONT_COUNT] = count + 1
+    return count
+
+
+@helper("int64(int64[::1], int64[::1], int64, int64)")
+def _digest(keys, counters, start, size):
+    """Hash of a sorted thread set."""
+    digest = size
+    for i in range(start, start + size):
+        digest = _mix(digest ^ keys[i])
+        if counters[i] != 0:
+            digest = _mix(digest ^ counters[i])
+    return digest
+
+
+@helper("int64(int64[::1], int64[::1], int64[::1], int64)")
+def _intern_config(fsm, keys, counters, size):
+    """Sort, deduplicate and number a thread set, or a signal."""
+    outlined()
+    if size == 0:
+        return CONFIG_DEAD
+    # Shell sort: sets are small and nearly sorted already.
+    gap = 1
+    while gap < size // 9:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, size):
+            key = keys[i]
+            counter = counters[i]
+            j = i
+            while j >= gap and (
+                keys[j - gap] > key or (keys[j - gap] == key and counters[j - gap] > counter)
+            ):
+                keys[j] = keys[j - gap]
+                counters[j] = counters[j - gap]
+                j -= gap
+            keys[j] = key
+            counters[j] = counter
+        gap //= 3
+    unique = 1
+    for i in range(1, size):
+        if keys[i] != keys[unique - 1] or counters[i] != counters[unique - 1]:
+            keys[unique] = keys[i]
+            counters[unique] = counters[i]
+            unique += 1
+    size = unique
+    digest = _digest(keys, counters, 0, size)
+    starts = view_i32(fsm[C_CONFIG_START])
+    sizes = view_i32(fsm[C_CONFIG_SIZE])
+    pool_keys = view_i64(fsm[C_THREAD_KEY])
+    pool_counters = view_i64(fsm[C_THREAD_COUNTER])
+    table = view_i32(fsm[C_CONFIG_TABLE])
+    mask = fsm[C_CONFIG_MASK]
+    slot = digest & mask
+    while table[slot] != 0:
+        found = table[slot]
+        if sizes[found] == size:
+            start = starts[found]
+            same = True
+            for i in range(size):
+                if pool_keys[start + i] != keys[i] or pool_counters[start + i] != counters[i]:
+                    same = False
+                    break
+            if same:
+                return found
+        slot = (slot + 1) & mask
+    if size > fsm[C_LIMIT_THREADS]:
+        return _signal(fsm, SIGNAL_LIMIT, LIMIT_THREADS)
+    count = fsm[C_CONFIG_COUNT]
+    if count >= fsm[C_CONFIG_CAPACITY]:
+        if count >= fsm[C_LIMIT_CONFIGS]:
+            return _signal(fsm, SIGNAL_LIMIT, LIMIT_CONFIGS)
+        return _signal(fsm, SIGNAL_GROW, GROW_CONFIGS)
+    start = fsm[C_THREAD_COUNT]
+    if start + size > fsm[C_THREAD_CAPACITY]:
+        return _signal(fsm, SIGNAL_GROW, GROW_THREADS)
+    for i in range(size):
+        pool_keys[start + i] = keys[i]
+        pool_counters[start + i] = counters[i]
+    fsm[C_THREAD_COUNT] = start + size
+    starts[count] = start
+    sizes[count] = size
+    table[slot] = count
+    fsm[C_CONFIG_COUNT] = count + 1
+    return count
+
+
+@helper("int64(int64[::1], int64, int64)")
+def _resolve(fsm, position, continuation):
+    """Where parsing goes on after a lexeme or call that leads to ``position``."""
+    if view_u8(fsm[C_FINAL])[position] & POSITION_TAIL:
+        return continuation
+    return _intern_continuation(fsm, position, continuation)
+
+
+@helper("int64(int64[::1], int64)")
+def _closure(fsm, continuation):
+    """Configuration of all lexemes that may come next, or a signal."""
+    outlined()
+    closures = view_i32(fsm[C_CONT_CLOSURE])
+    if closures[continuation] != CONFIG_UNKNOWN:
+        return closures[continuation]
+    scratch = view_i64(fsm[C_SCRATCH])
+    keys = view_i64(scratch[X_CLOSE_KEY])
+    counters = view_i64(scratch[X_CLOSE_COUNTER])
+    stack = view_i64(scratch[X_STACK])
+    visited = view_i64(scratch[X_VISITED])
+    stamps = view_i64(scratch[X_STAMPS])
+    visited_mask = scratch[X_VISITED_MASK]
+    capacity = scratch[X_CAPACITY]
+    scratch[X_STAMP] += 1
+    stamp = scratch[X_STAMP]
+    positions = view_i32(fsm[C_CONT_POSITION])
+    parents = view_i32(fsm[C_CONT_PARENT])
+    edge_start = view_i32(fsm[C_EDGE_START])
+    edge_count = view_i32(fsm[C_EDGE_COUNT])
+    edge_kind = view_u8(fsm[C_EDGE_KIND])
+    edge_argument = view_i32(fsm[C_EDGE_ARGUMENT])
+    edge_target = view_i32(fsm[C_EDGE_TARGET])
+    edge_counter = view_i64(fsm[C_EDGE_COUNTER])
+    final = view_u8(fsm[C_FINAL])
+    rule_start = view_i32(fsm[C_RULE_START])
+
+    size = 0
+    seen = 0
+    height = 1
+    stack[0] = (positions[continuation] << 32) | parents[continuation]
+    while height > 0:
+        height -= 1
+        item = stack[height]
+        # The visited table and the stack share one capacity; the table is twice as large.
+        slot = _mix(item) & visited_mask
+        known = False
+        while stamps[slot] == stamp:
+            if visited[slot] == item:
+                known = True
+                break
+            slot = (slot + 1) & visited_mask
+        if known:
+            continue
+        stamps[slot] = stamp
+        visited[slot] = item
+        seen += 1
+        position = item >> 32
+        parent = item & 0xFFFFFFFF
+        first = edge_start[position]
+        count = edge_count[position]
+        if size + count + 1 > capacity or height + count + 1 > capacity or seen + 1 > capacity:
+            return _signal(fsm, SIGNAL_GROW, GROW_SCRATCH)
+        # Backwards, so that the first alternative is popped first.
+        for edge in range(first + count - 1, first - 1, -1):
+            kind = edge_kind[edge]
+            target = edge_target[edge]
+            if kind == EDGE_EPSILON:
+                stack[height] = (target << 32) | parent
+                height += 1
+                continue
+            after = _resolve(fsm, target, parent)
+            if after < 0:
+                return after
+            if kind == EDGE_LEXEME:
+                keys[size] = (edge_argument[edge] << 32) | after
+                counters[size] = edge_counter[edge]
+                size += 1
+            else:
+                rule = edge_argument[edge]
+                start = rule_start[rule]
+                if start < 0:
+                    return _signal(fsm, SIGNAL_RULE, rule)
+                stack[height] = (start << 32) | after
+                height += 1
+        if final[position] & POSITION_FINAL:
+            if parent == CONTINUATION_END:
+                keys[size] = 0
+                counters[size] = 0
+                size += 1
+            else:
+                stack[height] = (positions[parent] << 32) | parents[parent]
+                height += 1
+    config = _intern_config(fsm, keys, counters, size)
+    if config >= 0:
+        closures[continuation] = config
+    return config
+
+
+@helper("int64(int64[::1], int64, int64[::1], int64[::1], int64)")
+def _append_closure(fsm, config, keys, counters, size):
+    """Add a closure's threads to a set being built -> its size, or a signal."""
+    scratch = view_i64(fsm[C_SCRATCH])
+    start = view_i32(fsm[C_CONFIG_START])[config]
+    count = view_i32(fsm[C_CONFIG_SIZE])[config]
+    if size + count > scratch[X_CAPACITY]:
+        return _signal(fsm, SIGNAL_GROW, GROW_SCRATCH)
+    pool_keys = view_i64(fsm[C_THREAD_KEY])
+    pool_counters = view_i64(fsm[C_THREAD_COUNTER])
+    for i in range(count):
+        keys[size + i] = pool_keys[start + i]
+        counters[size + i] = pool_counters[start + i]
+    return size + count
+
+
+@helper("int64(int64[::1], int64, int64, int64, int64[::1], int64[::1], int64)")
+def _step_thread(fsm, key, counter, byte, keys, counters, size):
+    """Add what one thread becomes on a byte -> the set's size, or a signal."""
+    outlined()
+    store = view_i64(fsm[C_STORE])
+    state, counter = _step_state(store, key >> 32, counter, byte)
+    if state == STATE_DEAD:
+        return size
+    continuation = key & 0xFFFFFFFF
+    if view_u8(store[S_FLAGS])[state] & FLAG_FINAL:
+        closure = _closure(fsm, continuation)
+        if closure < 0:
+            return closure
+        return _append_closure(fsm, closure, keys, counters, size)
+    if size + 1 > view_i64(fsm[C_SCRATCH])[X_CAPACITY]:
+        return _signal(fsm, SIGNAL_GROW, GROW_SCRATCH)
+    keys[size] = (state << 32) | continuation
+    counters[size] = counter
+    return size + 1
+
+
+@helper("int64(int64[::1], int64, int64)")
+def _step(fsm, config, byte):
+    """``next[config, byte]``, computed if needed, or a signal."""
+    outlined()
+    transitions = view_i32(fsm[C_NEXT])
+    known = transitions[config * 256 + byte]
+    if known != CONFIG_UNKNOWN:
+        return known
+    scratch = view_i64(fsm[C_SCRATCH])
+    keys = view_i64(scratch[X_STEP_KEY])
+    counters = view_i64(scratch[X_STEP_COUNTER])
+    flags = view_u8(view_i64(fsm[C_STORE])[S_FLAGS])
+    pool_keys = view_i64(fsm[C_THREAD_KEY])
+    pool_counters = view_i64(fsm[C_THREAD_COUNTER])
+    starts = view_i32(fsm[C_CONFIG_START])
+    sizes = view_i32(fsm[C_CONFIG_SIZE])
+    start = starts[config]
+    size = 0
+    for i in range(start, start + sizes[config]):
+        key = pool_keys[i]
+        size = _step_thread(fsm, key, pool_counters[i], byte, keys, counters, size)
+        if size < 0:
+            return size
+        if flags[key >> 32] & FLAG_ACCEPTING:
+            closure = _closure(fsm, key & 0xFFFFFFFF)
+            if closure < 0:
+                return closure
+            first = starts[closure]
+            for j in range(first, first + sizes[closure]):
+                size = _step_thread(
+                    fsm, pool_keys[j], pool_counters[j], byte, keys, counters, size
+                )
+                if size < 0:
+                    return size
+    target = _intern_config(fsm, keys, counters, size)
+    if target >= 0:
+        transitions[config * 256 + byte] = target
+    return target
+
+
+@helper("int64(int64[::1], int64)")
+def _is_accepting(fsm, config):
+    """1 if the text may end here, else 0, or a signal."""
+    outlined()
+    flags = view_u8(view_i64(fsm[C_STORE])[S_FLAGS])
+    keys = view_i64(fsm[C_THREAD_KEY])
+    start = view_i32(fsm[C_CONFIG_START])[config]
+    size = view_i32(fsm[C_CONFIG_SIZE])[config]
+    for i in range(start, start + size):
+        if keys[i] == 0:
+            return 1
+        if flags[keys[i] >> 32] & FLAG_ACCEPTING:
+            closure = _closure(fsm, keys[i] & 0xFFFFFFFF)
+            if closure < 0:
+                return closure
+            # The end of the text has the smallest key.
+            if closure != CONFIG_DEAD and keys[view_i32(fsm[C_CONFIG_START])[closure]] == 0:
+                return 1
+    return 0
+
+
+@helper("int64(int64[::1], int64, int64, int32[::1], int64)")
+def _walk(fsm, config, trie, ids, count):
+    """Append all tokens of a trie that keep the configuration alive -> count, or a signal."""
+    outlined()
+    vocabulary = view_i64(fsm[C_VOCABULARY])
+    byte = view_u8(vocabulary[trie + T_BYTE])
+    depth = view_u16(vocabulary[trie + T_DEPTH])
+    end = view_i32(vocabulary[trie + T_END])
+    first = view_i32(vocabulary[trie + T_FIRST])
+    last = view_i32(vocabulary[trie + T_LAST])
+    tokens = view_i32(vocabulary[trie + T_TOKENS])
+    nodes = vocabulary[trie + T_NODES]
+    transitions = view_i32(fsm[C_NEXT])
+    path = view_i32(view_i64(fsm[C_SCRATCH])[X_WALK])
+    path[0] = config
+    node = 0
+    while node < nodes:
+        level = depth[node]
+        source = path[level - 1]
+        target = transitions[source * 256 + byte[node]]
+        if target == CONFIG_UNKNOWN:
+            target = _step(fsm, source, byte[node])
+            if target < 0:
+                return target
+        if target == CONFIG_DEAD:
+            node = end[node]
+            continue
+        path[level] = target
+        for i in range(first[node], last[node]):
+            ids[count] = tokens[i]
+            count += 1
+        node += 1
+    return count
+
+
+@helper("int64(int64[::1], int64, int64, int32[::1], int64)")
+def _walk_suffixes(fsm, key, counter, ids, count):
+    """Tokens that close a free string, by what follows their closing quote.
+
+    The suffix trie's "tokens" are positions in a list of (characters before the quote, id),
+    so that a bounded string can drop those that would leave it too short or too long.
+    """
+    outlined()
+    vocabulary = view_i64(fsm[C_VOCABULARY])
+    trie = TRIE_SUFFIX
+    byte = view_u8(vocabulary[trie + T_BYTE])
+    depth = view_u16(vocabulary[trie + T_DEPTH])
+    end = view_i32(vocabulary[trie + T_END])
+    first = view_i32(vocabulary[trie + T_FIRST])
+    last = view_i32(vocabulary[trie + T_LAST])
+    tokens = view_i32(vocabulary[trie + T_TOKENS])
+    lengths = view_i32(vocabulary[V_SUFFIX_LENGTHS])
+    nodes = vocabulary[trie + T_NODES]
+    needed = counter >> 32
+    allowed = counter & COUNT_UNBOUNDED
+    closure = _closure(fsm, key & 0xFFFFFFFF)
+    if closure < 0:
+        return closure
+    transitions = view_i32(fsm[C_NEXT])
+    path = view_i32(view_i64(fsm[C_SCRATCH])[X_WALK])
+    # The empty suffix comes before all nodes.
+    for i in range(first[0]):
+        if needed <= lengths[i] <= allowed:
+            ids[count] = tokens[i]
+            count += 1
+    path[0] = closure
+    node = 0
+    while node < nodes:
+        level = depth[node]
+        source = path[level - 1]
+        target = transitions[source * 256 + byte[node]]
+        if target == CONFIG_UNKNOWN:
+            target = _step(fsm, source, byte[node])
+            if target < 0:
+                return target
+        if target == CONFIG_DEAD:
+            node = end[node]
+            continue
+        path[level] = target
+        for i in range(first[node], last[node]):
+            if needed <= lengths[i] <= allowed:
+                ids[count] = tokens[i]
+                count += 1
+        node += 1
+    return count
+
+
+@helper("int64(int64[::1], int64, uint16[::1])")
+def _inside(fsm, state, counts):
+    """Characters of every token that stays inside a string lexeme from ``state`` on.
+
+    ``counts: uint16[size]`` gets 1 + the number of characters begun, 0 for other tokens.
+    Returns 0.
+    """
+    outlined()
+    vocabulary = view_i64(fsm[C_VOCABULARY])
+    store = view_i64(fsm[C_STORE])
+    trie = TRIE_ALL
+    byte = view_u8(vocabulary[trie + T_BYTE])
+    depth = view_u16(vocabulary[trie + T_DEPTH])
+    end = view_i32(vocabulary[trie + T_END])
+    first = view_i32(vocabulary[trie + T_FIRST])
+    last = view_i32(vocabulary[trie + T_LAST])
+    tokens = view_i32(vocabulary[trie + T_TOKENS])
+    nodes = vocabulary[trie + T_NODES]
+    flags = view_u8(store[S_FLAGS])
+    scratch = view_i64(fsm[C_SCRATCH])
+    path = view_i32(scratch[X_WALK])
+    begun = view_i64(scratch[X_WALK_COUNTER])
+    path[0] = state
+    begun[0] = 0
+    unbounded = COUNT_UNBOUNDED
+    node = 0
+    while node < nodes:
+        level = depth[node]
+        source = path[level - 1]
+        target, _ = _step_state(store, source, unbounded, byte[node])
+        if target == STATE_DEAD or flags[target] & FLAG_FINAL:
+            node = end[node]
+            continue
+        path[level] = target
+        so_far = begun[level - 1]
+        if flags[source] & FLAG_BOUNDARY:
+            so_far += 1
+        begun[level] = so_far
+        for i in range(first[node], last[node]):
+            counts[tokens[i]] = so_far + 1
+        node += 1
+    return 0
+
+
+@helper("int64(int64[::1], int64)")
+def _clamp(fsm, config):
+    """The configuration with bounds that no single token can reach made unbounded.
+
+    Both have the same mask, and far from its end a long string then shares one.
+    """
+    outlined()
+    longest = view_i64(fsm[C_VOCABULARY])[V_MAX_CHARACTERS]
+    start = view_i32(fsm[C_CONFIG_START])[config]
+    size = view_i32(fsm[C_CONFIG_SIZE])[config]
+    pool_keys = view_i64(fsm[C_THREAD_KEY])
+    pool_counters = view_i64(fsm[C_THREAD_COUNTER])
+    scratch = view_i64(fsm[C_SCRATCH])
+    keys = view_i64(scratch[X_STEP_KEY])
+    counters = view_i64(scratch[X_STEP_COUNTER])
+    changed = False
+    for i in range(size):
+        counter = pool_counters[start + i]
+        allowed = counter & COUNT_UNBOUNDED
+        needed = counter >> 32
+        if counter != NO_COUNTER:
+            if allowed > longest and allowed != COUNT_UNBOUNDED:
+                allowed = COUNT_UNBOUNDED
+                changed = True
+            if needed > longest + 1:
+                needed = longest + 1
+                changed = True
+        keys[i] = pool_keys[start + i]
+        counters[i] = (needed << 32) | allowed
+    if not changed:
+        return config
+    return _intern_config(fsm, keys, counters, size)
+
+
+@helper("int64(int64[::1], int64, boolean)")
+def _subset(fsm, config, wide):
+    """The configuration of only the wide (or only the narrow) threads, or a signal."""
+    outlined()
+    flags = view_u8(view_i64(fsm[C_STORE])[S_FLAGS])
+    start = view_i32(fsm[C_CONFIG_START])[config]
+    size = view_i32(fsm[C_CONFIG_SIZE])[config]
+    pool_keys = view_i64(fsm[C_THREAD_KEY])
+    pool_counters = view_i64(fsm[C_THREAD_COUNTER])
+    scratch = view_i64(fsm[C_SCRATCH])
+    keys = view_i64(scratch[X_STEP_KEY])
+    counters = view_i64(scratch[X_STEP_COUNTER])
+    count = 0
+    for i in range(start, start + size):
+        if ((flags[pool_keys[i] >> 32] & FLAG_WIDE) != 0) == wide:
+            keys[count] = pool_keys[i]
+            counters[count] = pool_counters[i]
+            count += 1
+    return _intern_config(fsm, keys, counters, count)
+
+
+@helper("int64(int64[::1], int64, int64)")
+def _inside_row(fsm, state, counter):
+    """Address of the row of tokens that stay inside the string, or a signal."""
+    store = view_i64(fsm[C_STORE])
+    if view_u8(store[S_KIND])[state] == KIND_COUNTED:
+        allowed = counter & COUNT_UNBOUNDED
+        if allowed != COUNT_UNBOUNDED:
+            vocabulary = view_i64(fsm[C_VOCABULARY])
+            row = view_i64(vocabulary[V_COUNTER_ROWS])[allowed]
+            if row == 0:
+                return _signal(fsm, SIGNAL_COUNTER_ROW, allowed)
+            return row
+    row = view_i64(store[S_ROW])[state]
+    if row == 0:
+        return _signal(fsm, SIGNAL_ROW, state)
+    return row
+
+
+@helper("int64(int64[::1], int64)")
+def _mask(fsm, config):
+    """Compute a configuration's mask -> 0, or a signal."""
+    states = view_u8(fsm[C_MASK_STATE])
+    if states[config]:
+        return 0
+    rows = view_i64(fsm[C_MASK_ROW])
+    starts = view_i32(fsm[C_MASK_START])
+    sizes = view_i32(fsm[C_MASK_SIZE])
+    clamped = _clamp(fsm, config)
+    if clamped < 0:
+        return clamped
+    if clamped != config:
+        signal = _mask_of_clamped(fsm, clamped)
+        if signal < 0:
+            return signal
+        rows[config] = rows[clamped]
+        starts[config] = starts[clamped]
+        sizes[config] = sizes[clamped]
+        states[config] = 1
+        return 0
+    return _mask_of_clamped(fsm, config)
+
+
+@helper("int64(int64[::1], int64)")
+def _mask_of_clamped(fsm, config):
+    outlined()
+    states = view_u8(fsm[C_MASK_STATE])
+    if states[config]:
+        return 0
+    vocabulary = view_i64(fsm[C_VOCABULARY])
+    flags = view_u8(view_i64(fsm[C_STORE])[S_FLAGS])
+    pool_keys = view_i64(fsm[C_THREAD_KEY])
+    pool_counters = view_i64(fsm[C_THREAD_COUNTER])
+    start = view_i32(fsm[C_CONFIG_START])[config]
+    size = view_i32(fsm[C_CONFIG_SIZE])[config]
+    ids = view_i32(view_i64(fsm[C_SCRATCH])[X_IDS])
+
+    wide = 0
+    universal = 0
+    base = 0
+    several = False
+    for i in range(start, start + size):
+        state = pool_keys[i] >> 32
+        if flags[state] & FLAG_WIDE:
+            wide += 1
+            if flags[state] & FLAG_UNIVERSAL:
+                universal += 1
+            row = _inside_row(fsm, state, pool_counters[i])
+            if row < 0:
+                return row
+            if base != 0 and row != base:
+                several = True
+            base = row
+    count = 0
+    if wide < size:
+        narrow = config
+        if wide > 0:
+            narrow = _subset(fsm, config, False)
+            if narrow < 0:
+                return narrow
+        count = _walk(fsm, narrow, TRIE_ALL, ids, count)
+        if count < 0:
+            return count
+    if wide > 0:
+        if wide == universal:
+            for i in range(start, start + size):
+                if flags[pool_keys[i] >> 32] & FLAG_UNIVERSAL:
+                    # With several threads a token may be listed twice: bits do not mind, and
+                    # the buffer holds a walk of the vocabulary beside them.
+                    if count + vocabulary[V_SIZE] > 4 * vocabulary[V_SIZE] + 64:
+                        count = _deduplicate(ids, count)
+                    count = _walk_suffixes(fsm, pool_keys[i], pool_counters[i], ids, count)
+                    if count < 0:
+                        return count
+        else:
+            inside = config
+            if wide < size:
+                inside = _subset(fsm, config, True)
+                if inside < 0:
+                    return inside
+            count = _walk(fsm, inside, TRIE_QUOTE, ids, count)
+            if count < 0:
+                return count
+    accepting = _is_accepting(fsm, config)
+    if accepting < 0:
+        return accepting
+    if accepting:
+        eos = view_i32(vocabulary[V_EOS])
+        for i in range(vocabulary[V_EOS_COUNT]):
+            ids[count] = eos[i]
+            count += 1
+
+    starts = view_i32(fsm[C_MASK_START])
+    sizes = view_i32(fsm[C_MASK_SIZE])
+    rows = view_i64(fsm[C_MASK_ROW])
+    if several or count > DENSE_IDS:
+        if fsm[C_ROW_LEFT] == 0:
+            return _signal(fsm, SIGNAL_OWNED_ROW, 0)
+        words = vocabulary[V_WORDS]
+        address = fsm[C_ROW_NEXT]
+        row_bits = view_u32(address)
+        for w in range(words):
+            row_bits[w] = 0
+        for i in range(start, start + size):
+            state = pool_keys[i] >> 32
+            if flags[state] & FLAG_WIDE:
+                source = view_u32(_inside_row(fsm, state, pool_counters[i]))
+                for w in range(words):
+                    row_bits[w] |= source[w]
+        for i in range(count):
+            token = ids[i]
+            row_bits[token >> 5] |= 1 << (token & 31)
+        fsm[C_ROW_NEXT] = address + 4 * words
+        fsm[C_ROW_LEFT] -= 1
+        rows[config] = address
+        starts[config] = 0
+        sizes[config] = 0
+    else:
+        first = fsm[C_MASK_ID_COUNT]
+        if first + count > fsm[C_MASK_ID_CAPACITY]:
+            return _signal(fsm, SIGNAL_GROW, GROW_IDS)
+        pool = view_i32(fsm[C_MASK_IDS])
+        for i in range(count):
+            pool[first + i] = ids[i]
+        fsm[C_MASK_ID_COUNT] = first + count
+        rows[config] = base
+        starts[config] = first
+        sizes[config] = count
+    states[config] = 1
+    return 0
+
+
+@helper("int64(int32[::1], int64)")
+def _deduplicate(ids, count):
+    """Sort a list of ids and drop repeats (only reached by many parallel free strings)."""
+    outlined()
+    gap = 1
+    while gap < count // 9:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, count):
+            value = ids[i]
+            j = i
+            while j >= gap and ids[j - gap] > value:
+                ids[j] = ids[j - gap]
+                j -= gap
+            ids[j] = value
+        gap //= 3
+    unique = 0
+    for i in range(count):
+        if unique == 0 or ids[i] != ids[unique - 1]:
+            ids[unique] = ids[i]
+            unique += 1
+    return unique
+
+
+@helper("int64(int64[::1], int64, int64)")
+def _fill(fsm, config, address):
+    """Write the mask of a configuration to a row of words -> 0, or a signal."""
+    outlined()
+    if view_u8(fsm[C_MASK_STATE])[config] == 0:
+        signal = _mask(fsm, config)
+        if signal < 0:
+            return signal
+    words = view_i64(fsm[C_VOCABULARY])[V_WORDS]
+    bits = view_u32(address)
+    base = view_i64(fsm[C_MASK_ROW])[config]
+    if base != 0:
+        source = view_u32(base)
+        for w in range(words):
+            bits[w] = source[w]
+    else:
+        for w in range(words):
+            bits[w] = 0
+    start = view_i32(fsm[C_MASK_START])[config]
+    ids = view_i32(fsm[C_MASK_IDS])
+    for i in range(start, start + view_i32(fsm[C_MASK_SIZE])[config]):
+        token = ids[i]
+        bits[token >> 5] |= 1 << (token & 31)
+    return 0
+
+
+@helper("int64(int64[::1], int64, int64)")
+def _accept(fsm, config, token):
+    """The configuration after a token (``CONFIG_DEAD`` if not allowed), or a signal."""
+    outlined()
+    vocabulary = view_i64(fsm[C_VOCABULARY])
+    blob = view_u8(vocabulary[V_BLOB])
+    offsets = view_i64(vocabulary[V_OFFSETS])
+    transitions = view_i32(fsm[C_NEXT])
+    first = offsets[token]
+    last = offsets[token + 1]
+    if first == last:
+        return CONFIG_DEAD
+    for i in range(first, last):
+        target = transitions[config * 256 + blob[i]]
+        if target == CONFIG_UNKNOWN:
+            target = _step(fsm, config, blob[i])
+            if target < 0:
+                return target
+        if target == CONFIG_DEAD:
+            return CONFIG_DEAD
+        config = target
+    return config
+
+
+@helper("int64(int64[::1], int64)")
+def _forced(fsm, config):
+    """The one byte that may follow if the text may not end here, or NOT_FORCED, or a signal."""
+    outlined()
+    accepting = _is_accepting(fsm, config)
+    if accepting != 0:
+        return NOT_FORCED if accepting > 0 else accepting
+    only = NOT_FORCED
+    for byte in range(256):
+        target = _step(fsm, config, byte)
+        if target < 0:
+            return target
+        if target != CONFIG_DEAD:
+            if only != NOT_FORCED:
+                return NOT_FORCED
+            only = byte
+    return only
+
+
+@helper("int64(int64[::1])")
+def _rehash_configs(fsm):
+    """Enter all configurations but the dead one into an empty table."""
+    outlined()
+    starts = view_i32(fsm[C_CONFIG_START])
+    sizes = view_i32(fsm[C_CONFIG_SIZE])
+    keys = view_i64(fsm[C_THREAD_KEY])
+    counters = view_i64(fsm[C_THREAD_COUNTER])
+    table = view_i32(fsm[C_CONFIG_TABLE])
+    mask = fsm[C_CONFIG_MASK]
+    for config in range(CONFIG_END, fsm[C_CONFIG_COUNT]):
+        slot = _digest(keys, counters, starts[config], sizes[config]) & mask
+        while table[slot] != 0:
+            slot = (slot + 1) & mask
+        table[slot] = config
+    return 0
+
+
+@helper("int64(int64[::1])")
+def _rehash_continuations(fsm):
+    """Enter all continuations but the two fixed ones into an empty table."""
+    outlined()
+    positions = view_i32(fsm[C_CONT_POSITION])
+    parents = view_i32(fsm[C_CONT_PARENT])
+    table = view_i32(fsm[C_CONT_TABLE])
+    mask = fsm[C_CONT_MASK]
+    for continuation in range(CONTINUATION_START + 1, fsm[C_CONT_COUNT]):
+        slot = _mix((positions[continuation] << 32) | parents[continuation]) & mask
+        while table[slot] != 0:
+            slot = (slot + 1) & mask
+        table[slot] = continuation
+    return 0
+
+
+@kernel("int64(int64, int64, int64, int64)")
+def engine(block, operation, x, y):
+    """Run one operation on the FSM whose control block is at address ``block``.
+
+    Returns a non-negative result or a ``SIGNAL_*`` (see :mod:`.layout` for the operations).
+    """
+    if operation == OP_FILL_MANY:
+        triples = view_i64(x)
+        for i in range(y):
+            signal = _fill(view_i64(triples[3 * i]), triples[3 * i + 1], triples[3 * i + 2])
+            if signal < 0:
+                return -1 - i
+        return y
+    fsm = view_i64(block)
+    if operation == OP_FILL:
+        return _fill(fsm, x, y)
+    if operation == OP_ACCEPT:
+        return _accept(fsm, x, y)
+    if operation == OP_STEP:
+        return _step(fsm, x, y)
+    if operation == OP_ACCEPTING:
+        return _is_accepting(fsm, x)
+    if operation == OP_START:
+        return _closure(fsm, CONTINUATION_START)
+    if operation == OP_MASK:
+        return _mask(fsm, x)
+    if operation == OP_INSIDE:
+        return _inside(fsm, x, view_u16(y))
+    if operation == OP_FORCED:
+        return _forced(fsm, x)
+    if operation == OP_REHASH_CONFIGS:
+        return _rehash_configs(fsm)
+    if operation == OP_REHASH_CONTINUATIONS:
+        return _rehash_continuations(fsm)
+    return 0

@@ -1,0 +1,344 @@
+"""The lexeme store: byte automata of all lexemes of a compiler, in one numbering of states.
+
+Lexemes repeat across grammars (key literals, free strings, numbers, patterns), so they are kept
+once for each compiler and found by value. States are only ever added. How a state stores its
+transitions depends on its kind:
+
+* a *literal* is a chain of one-byte states, the target being the next number;
+* a *classed* state has a row over its lexeme's byte classes;
+* a *counted* state is the character boundary of the one automaton of all free strings; threads
+  carry the bounds, so every ``minLength``/``maxLength`` shares it;
+* an *override* state has another state's row but for a few bytes: an undeclared key is a free
+  key that is redirected along the declared names, and may not close where one is complete.
+
+States at a character boundary inside a JSON string have a row of *inside tokens* (see
+:mod:`.engine`), computed when a mask first needs it. If few tokens stay inside, the state is
+demoted to a narrow one, whose tokens are walked.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from ..errors import LimitError
+from ..grammar import ir
+from ..grammar.automata.dfa import CharDFA
+from ..jit import kernel
+from ..limits import Limits
+from . import layout as L
+from .lowering import ByteRows, lower_string, lower_text
+from .memory import Arena
+
+__all__ = ["Lexeme", "LexemeStore"]
+
+_QUOTE: Final = 0x22
+
+
+@dataclass(frozen=True, slots=True)
+class Lexeme:
+    """Where a thread in this lexeme starts.
+
+    Attributes:
+        start: state; it never accepts.
+        counter: the thread's initial counter.
+        nullable: the lexeme may also be empty.
+    """
+
+    start: int
+    counter: int
+    nullable: bool
+
+
+@kernel(
+    "int64(uint8[::1], int64[::1], int32[:, ::1], uint8[::1], int64, int32[::1],"
+    " int32[::1], int32[::1], int32[::1], int32[::1])"
+)
+def _override_trie(  # type: ignore[no-untyped-def]
+    blob, offsets, rows, classes, root, base, parents, counts, ends, bytes_
+):
+    """Number the nodes of a trie of distinct sorted keys in preorder -> number of nodes.
+
+    ``base[n]``: local state of the free key automaton after the node's prefix, ``counts[n]``: children, ``ends[n]``: 1 if a key ends here. Node 0 is empty.
+    """
+    base[0] = root
+    parents[0] = -1
+    counts[0] = 0
+    ends[0] = 0
+    nodes = 1
+    longest = 0
+    for k in range(len(offsets) - 1):
+        longest = max(longest, offsets[k + 1] - offsets[k])
+    path = np.zeros(longest + 1, np.int64)
+    for k in range(len(offsets) - 1):
+        first = offsets[k]
+        last = offsets[k + 1]
+        shared = 0
+        if k > 0:
+            previous = offsets[k - 1]
+            while (
+                shared < last - first
+                and previous + shared < first
+                and blob[previous + shared] == blob[first + shared]
+            ):
+                shared += 1
+        node = path[shared]
+        for i in range(first + shared, last):
+            base[nodes] = rows[base[node], classes[blob[i]]]
+            parents[nodes] = node
+            bytes_[nodes] = blob[i]
+            counts[nodes] = 0
+            ends[nodes] = 0
+            counts[node] += 1
+            node = nodes
+            nodes += 1
+            path[i - first + 1] = node
+        ends[node] = 1
+    return nodes
+
+
+class LexemeStore:
+    """All lexemes of one compiler. Not thread-safe: the compiler's lock guards it.
+
+    Attributes:
+        arena: the store block (``S_*``).
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self.arena = Arena(L.S_SLOTS)
+        self._states = 2
+        capacity = 4096
+        for slot, dtype in (
+            (L.S_KIND, np.uint8),
+            (L.S_FLAGS, np.uint8),
+            (L.S_ARGUMENT, np.int32),
+            (L.S_CLASSES, np.int32),
+            (L.S_ROW, np.int64),
+        ):
+            self.arena.allocate(slot, capacity, dtype)
+        self.arena.allocate(L.S_TRANSITIONS, 4 * capacity, np.int32)
+        self.arena.allocate(L.S_CLASS_MAPS, 256 * 16, np.uint8)
+        self.arena.allocate(L.S_OVERRIDES, 2 * capacity, np.int32)
+        self._transitions = 0
+        self._class_maps = 0
+        self._overrides = 0
+        self.arena.array(L.S_FLAGS)[L.STATE_END] = L.FLAG_ACCEPTING | L.FLAG_FINAL
+        self._lexemes: dict[ir.Expr, Lexeme] = {}
+        self._free_string = -1
+        self._free_key: tuple[ByteRows, int] | None = None
+
+    # ------------------------------------------------------------------ lookup by value
+
+    def lexeme(self, expr: ir.Expr) -> Lexeme:
+        """The lexeme of an IR leaf, added on first use.
+
+        Raises:
+            LimitError: its automaton is too large.
+        """
+        found = self._lexemes.get(expr)
+        if found is None:
+            found = self._lexemes[expr] = self._add(expr)
+        return found
+
+    def _add(self, expr: ir.Expr) -> Lexeme:
+        if isinstance(expr, ir.Literal):
+            return self._add_literal(expr.data)
+        if isinstance(expr, ir.TextLexeme):
+            return self._add_text(expr.language)
+        if isinstance(expr, ir.StringLexeme):
+            rows = lower_string(
+                expr.language, any_escape=False, limit=self._limits.byte_states
+            )
+            start = self._append(rows)
+            self._mark_boundaries(rows, start)
+            return Lexeme(start, L.NO_COUNTER, False)
+        if isinstance(expr, ir.CountedString):
+            allowed = L.COUNT_UNBOUNDED if expr.max is None else expr.max
+            if expr.min >= L.COUNT_UNBOUNDED >> 1 or allowed > L.COUNT_UNBOUNDED:
+                raise LimitError(
+                    stage="string length",
+                    limit="byte_states",
+                    allowed=L.COUNT_UNBOUNDED >> 1,
+                    actual=max(expr.min, allowed),
+                )
+            return Lexeme(self.free_string(), (expr.min << 32) | allowed, False)
+        if isinstance(expr, ir.UndeclaredKey):
+            return self._add_undeclared(expr.declared)
+        raise TypeError(f"{type(expr).__name__} is not a lexeme")
+
+    # ------------------------------------------------------------------ kinds of lexemes
+
+    def _add_literal(self, data: bytes) -> Lexeme:
+        if not data:
+            return Lexeme(L.STATE_DEAD, L.NO_COUNTER, True)
+        start = self._reserve(len(data))
+        stop = start + len(data)
+        self.arena.array(L.S_KIND)[start:stop] = L.KIND_BYTE
+        self.arena.array(L.S_KIND)[stop - 1] = L.KIND_LAST_BYTE
+        self.arena.array(L.S_ARGUMENT)[start:stop] = np.frombuffer(data, np.uint8)
+        return Lexeme(start, L.NO_COUNTER, False)
+
+    def _add_text(self, language: CharDFA) -> Lexeme:
+        rows = lower_text(language, limit=self._limits.byte_states)
+        start = self._append(rows)
+        flags = self.arena.array(L.S_FLAGS)
+        accepting = language.accepting[1:]
+        final = ~(language.trans[1:] > 0).any(axis=1)
+        first = start - rows.start + rows.first_character
+        flags[first : first + rows.characters] = np.where(
+            accepting, np.where(final, L.FLAG_ACCEPTING | L.FLAG_FINAL, L.FLAG_ACCEPTING), 0
+        )
+        nullable = bool(language.accepting[1])
+        if nullable:
+            # A start that does not accept: the same row under another number.
+            copy = self._reserve(1)
+            for slot in (L.S_KIND, L.S_ARGUMENT, L.S_CLASSES):
+                array = self.arena.array(slot)
+                array[copy] = array[start]
+            start = copy
+        return Lexeme(start, L.NO_COUNTER, nullable)
+
+    def free_string(self) -> int:
+        """State before the opening quote of any JSON string."""
+        if self._free_string < 0:
+            rows = lower_string(
+                CharDFA.any_text(), any_escape=True, limit=self._limits.byte_states
+            )
+            start = self._append(rows)
+            self._mark_boundaries(rows, start)
+            boundary = start + 1
+            self.arena.array(L.S_KIND)[boundary] = L.KIND_COUNTED
+            self.arena.array(L.S_FLAGS)[boundary] |= L.FLAG_UNIVERSAL
+            self._free_string = start
+        return self._free_string
+
+    def _add_undeclared(self, declared: frozenset[str]) -> Lexeme:
+        spellings = {json.dumps(key, ensure_ascii=False)[1:-1].encode() for key in declared}
+        unusual = any(not key.isascii() or not key.isprintable() or "/" in key for key in declared)
+        if unusual:
+            # Such names have several spellings: take the language route.
+            language = CharDFA.any_text().difference(CharDFA.from_strings(declared))
+            return self.lexeme(ir.StringLexeme(language))
+        if self._free_key is None:
+            rows = lower_string(
+                CharDFA.any_text(), any_escape=False, limit=self._limits.byte_states
+            )
+            start = self._append(rows)
+            self._mark_boundaries(rows, start)
+            self._free_key = (rows, start)
+        rows, free = self._free_key
+        if not spellings:
+            return Lexeme(free, L.NO_COUNTER, False)
+        keys = sorted(spellings)
+        blob = np.frombuffer(b"".join(keys) or b"\0", np.uint8).copy()
+        offsets = np.zeros(len(keys) + 1, np.int64)
+        np.cumsum([len(key) for key in keys], out=offsets[1:])
+        room = int(offsets[-1]) + 1
+        base, parents, counts, ends, bytes_ = np.empty((5, room), np.int32)
+        shift = free - rows.start
+        nodes = _override_trie(
+            blob, offsets, rows.rows, rows.byte_classes, rows.first_character,
+            base, parents, counts, ends, bytes_,
+        )  # fmt: skip
+        base, parents, counts = base[:nodes], parents[:nodes], counts[:nodes]
+        ends, bytes_ = ends[:nodes], bytes_[:nodes]
+        # State 0 reads the quote, then state n + 1 stands for node n.
+        start = self._reserve(nodes + 1)
+        kind, flags = self.arena.array(L.S_KIND), self.arena.array(L.S_FLAGS)
+        argument = self.arena.array(L.S_ARGUMENT)
+        kind[start] = L.KIND_BYTE
+        argument[start] = _QUOTE
+        states = slice(start + 1, start + 1 + nodes)
+        kind[states] = L.KIND_OVERRIDE
+        # Only the boundaries of the free key have flags; overrides close the same tokens.
+        flags[states] = flags[base + shift]
+        sizes = 2 + 2 * (counts + ends)
+        first = np.zeros(nodes + 1, np.int64)
+        np.cumsum(sizes, out=first[1:])
+        total = int(first[-1])
+        pool_start = self._reserve_pool(L.S_OVERRIDES, self._overrides, total)
+        self._overrides += total
+        pool = self.arena.array(L.S_OVERRIDES)[pool_start : pool_start + total]
+        pool[first[:-1]] = base + shift
+        pool[first[:-1] + 1] = counts + ends
+        argument[states] = first[:-1] + pool_start
+        # Children come after their parent in preorder; a stable sort by parent ranks them.
+        children = np.arange(1, nodes)
+        order = np.argsort(parents[1:], kind="stable")
+        children = children[order]
+        owners = parents[children]
+        ranks = np.arange(nodes - 1) - np.searchsorted(owners, owners)
+        where = first[owners] + 2 + 2 * ranks
+        pool[where] = bytes_[children]
+        pool[where + 1] = start + 1 + children
+        closed = np.flatnonzero(ends)
+        where = first[closed] + 2 + 2 * counts[closed]
+        pool[where] = _QUOTE
+        pool[where + 1] = L.STATE_DEAD
+        return Lexeme(start, L.NO_COUNTER, False)
+
+    # ------------------------------------------------------------------ rows of inside tokens
+
+    def set_row(self, state: int, address: int) -> None:
+        """Remember the row of inside tokens of a wide state."""
+        self.arena.array(L.S_ROW)[state] = address
+
+    def demote(self, state: int) -> None:
+        """Make a state narrow: its tokens are few enough to be walked."""
+        self.arena.array(L.S_FLAGS)[state] &= ~np.uint8(L.FLAG_WIDE | L.FLAG_UNIVERSAL)
+
+    def row_owner(self, state: int) -> int:
+        """The state whose inside tokens are the same: the base of an override."""
+        if self.arena.array(L.S_KIND)[state] == L.KIND_OVERRIDE:
+            pool = self.arena.array(L.S_OVERRIDES)
+            return int(pool[self.arena.array(L.S_ARGUMENT)[state]])
+        return state
+
+    # ------------------------------------------------------------------ storage
+
+    def _mark_boundaries(self, rows: ByteRows, start: int) -> None:
+        first = start - rows.start + rows.first_character
+        flags = self.arena.array(L.S_FLAGS)
+        flags[first : first + rows.characters] |= L.FLAG_WIDE | L.FLAG_BOUNDARY
+
+    def _append(self, rows: ByteRows) -> int:
+        """Copy a byte automaton into the store -> its start state."""
+        count, classes = rows.rows.shape
+        count -= 2
+        start = self._reserve(count)
+        pool = self._reserve_pool(L.S_TRANSITIONS, self._transitions, count * classes)
+        self._transitions += count * classes
+        local = rows.rows[2:]
+        self.arena.array(L.S_TRANSITIONS)[pool : pool + count * classes] = np.where(
+            local > L.STATE_END, local + (start - 2), local
+        ).reshape(-1)
+        maps = self._reserve_pool(L.S_CLASS_MAPS, self._class_maps, 256)
+        self._class_maps += 256
+        self.arena.array(L.S_CLASS_MAPS)[maps : maps + 256] = rows.byte_classes
+        stop = start + count
+        self.arena.array(L.S_KIND)[start:stop] = L.KIND_CLASSED
+        self.arena.array(L.S_CLASSES)[start:stop] = maps
+        self.arena.array(L.S_ARGUMENT)[start:stop] = pool + classes * np.arange(count)
+        return start + rows.start - 2
+
+    def _reserve(self, count: int) -> int:
+        start = self._states
+        self._states += count
+        if self._states > 2**31 - 1:
+            raise LimitError(
+                stage="lexeme store", limit="byte_states", allowed=2**31 - 1, actual=self._states
+            )
+        if self._states > len(self.arena.array(L.S_KIND)):
+            for slot in (L.S_KIND, L.S_FLAGS, L.S_ARGUMENT, L.S_CLASSES, L.S_ROW):
+                self.arena.grow(slot, 2 * self._states)
+        return start
+
+    def _reserve_pool(self, slot: int, used: int, count: int) -> int:
+        if used + count > len(self.arena.array(slot)):
+            self.arena.grow(slot, 2 * (used + count))
+        return used
+

@@ -1,0 +1,272 @@
+"""One sequence: a node, and the nodes before it.
+
+All grammar state of a sequence is one integer, so a fork copies a list, a rollback drops its
+tail, and a batch of masks is one kernel call over an array of node numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import BitmaskError, TokenRejectedError
+from . import layout as L
+from .engine import engine
+from .forced import forced_tokens
+from .memory import host_words
+
+if TYPE_CHECKING:
+    from .token_fsm import TokenFSM
+
+__all__ = ["Matcher", "fill_bitmasks"]
+
+_DONE: Final = 0
+"""In place of a node: an EOS was accepted."""
+
+_CONTEXT_TOKENS: Final = 16
+"""How many tokens before this point decide how forced text is tokenized."""
+
+
+class Matcher:
+    """The state of one sequence in a grammar.
+
+    ``accept`` and the mask always agree: a token's bit is set exactly if ``accept`` would take
+    it. Not to be shared between threads without a lock of the caller's; different matchers of
+    one FSM may be used by different threads at once.
+    """
+
+    __slots__ = ("_bits", "_eos", "_fsm", "_nodes", "_rows", "_size", "_target", "_tokens")
+
+    def __init__(self, fsm: TokenFSM) -> None:
+        self._fsm = fsm
+        self._nodes = [fsm.start]
+        self._tokens: list[int] = []
+        self._eos = frozenset(fsm.vocabulary.eos_ids)
+        self._size = fsm.vocabulary.size
+        # The bitmask of the last fill: checking it again would cost as much as filling it.
+        self._bits: Any = None
+        self._target = 0
+        self._rows = 0
+
+    # ------------------------------------------------------------------ state
+
+    @property
+    def fsm(self) -> TokenFSM:
+        return self._fsm
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        """All accepted tokens, a final EOS included."""
+        return tuple(self._tokens)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether an EOS was accepted; then no token is allowed any more."""
+        return self._nodes[-1] == _DONE
+
+    def is_accepting(self) -> bool:
+        """Whether the text may end here (an EOS is allowed), or has ended."""
+        node = self._nodes[-1]
+        return node == _DONE or self._fsm.is_accepting(node)
+
+    # ------------------------------------------------------------------ moving
+
+    def accept(self, token: int) -> bool:
+        """Append a token if it is allowed; otherwise return False and change nothing.
+
+        Raises:
+            TokenRejectedError: the id is outside ``0 .. vocabulary.size - 1``.
+        """
+        node = self._nodes[-1]
+        if not 0 <= token < self._size:
+            raise TokenRejectedError(
+                f"token id {token} is outside 0 .. {self._size - 1}",
+                token_id=token,
+                position=len(self._tokens),
+            )
+        if node == _DONE:
+            return False
+        if token in self._eos:
+            if not self._fsm.is_accepting(node):
+                return False
+            node = _DONE
+        else:
+            node = self._fsm.advance(node, token)
+            if node == L.CONFIG_DEAD:
+                return False
+        self._nodes.append(node)
+        self._tokens.append(token)
+        return True
+
+    def accept_all(self, tokens: Sequence[int]) -> int:
+        """Append tokens until one is not allowed -> how many were appended."""
+        for count, token in enumerate(tokens):
+            if not self.accept(token):
+                return count
+        return len(tokens)
+
+    def rollback(self, count: int) -> None:
+        """Take back the last ``count`` accepted tokens.
+
+        Raises:
+            ValueError: fewer have been accepted.
+        """
+        if not 0 <= count <= len(self._tokens):
+            raise ValueError(f"cannot roll back {count} of {len(self._tokens)} tokens")
+        if count:
+            del self._nodes[-count:]
+            del self._tokens[-count:]
+
+    def fork(self) -> Matcher:
+        """An independent copy."""
+        other = Matcher(self._fsm)
+        other._nodes = self._nodes.copy()
+        other._tokens = self._tokens.copy()
+        return other
+
+    def reset(self) -> None:
+        """Back to the start of the grammar."""
+        del self._nodes[1:]
+        self._tokens.clear()
+
+    # ------------------------------------------------------------------ masks
+
+    def fill_bitmask(self, bits: Any, row: int = 0) -> None:
+        """Write the mask of the next token to a row of a bitmask.
+
+        Args:
+            bits: int32[batch, ceil(size / 32)] in host memory with contiguous rows, a NumPy
+                array or a torch tensor; or one row. Bit ``t % 32`` of word ``t // 32`` is set
+                if token ``t`` is allowed.
+            row: which row.
+
+        Raises:
+            BitmaskError: wrong shape, dtype or row, or a bitmask that is not in host memory.
+        """
+        if bits is not self._bits:
+            self._target, self._rows = _rows_of(bits, self._size)
+            self._bits = bits
+        if not 0 <= row < self._rows:
+            raise BitmaskError(f"row {row} is outside of a bitmask of {self._rows} rows")
+        node = self._nodes[-1]
+        address = self._target + row * 4 * ((self._size + 31) >> 5)
+        if node == _DONE:
+            _clear(address, (self._size + 31) >> 5)
+        else:
+            self._fsm.fill(node, address)
+
+    def allowed_tokens(self) -> npt.NDArray[np.int32]:
+        """The ids of all tokens allowed next, ascending: int32[n]."""
+        node = self._nodes[-1]
+        if node == _DONE:
+            return np.empty(0, np.int32)
+        bits = self._fsm.mask(node)
+        allowed = np.unpackbits(bits.view(np.uint8), bitorder="little")
+        return np.flatnonzero(allowed).astype(np.int32)
+
+    def forced_tokens(self) -> list[int]:
+        """Tokens that must come next, spelled as the tokenizer itself would.
+
+        Only as many as keep the canonical tokenization whatever follows; none if the
+        vocabulary does not know its tokenizer. The tokens are not accepted yet.
+        """
+        if self._nodes[-1] == _DONE:
+            return []
+        return forced_tokens(
+            self._fsm, self._nodes[-1], self._tokens[-_CONTEXT_TOKENS:]
+        )
+
+
+def fill_bitmasks(matchers: Sequence[Matcher], bits: Any) -> None:
+    """Write the mask of matcher ``i`` to row ``i``, for all of them in one call.
+
+    Args:
+        matchers: sequences over the same vocabulary size, of any grammars and compilers.
+        bits: int32[batch, ceil(size / 32)], ``batch >= len(matchers)``; further rows are left
+            as they are.
+
+    Raises:
+        BitmaskError: as :meth:`Matcher.fill_bitmask`, or vocabularies of different sizes.
+    """
+    if not matchers:
+        return
+    size = matchers[0]._size
+    target, rows = _rows_of(bits, size)
+    if len(matchers) > rows:
+        raise BitmaskError(f"{len(matchers)} matchers need more than the {rows} rows given")
+    stride = 4 * ((size + 31) >> 5)
+    plan: list[int] = []
+    for index, matcher in enumerate(matchers):
+        node = matcher._nodes[-1]
+        if matcher._size != size:
+            raise BitmaskError(
+                f"matcher {index} has {matcher._size} tokens, the first one {size}"
+            )
+        if node == _DONE:
+            _clear(target + index * stride, stride // 4)
+        else:
+            plan += (matcher._fsm.address, node, target + index * stride)
+    if not plan:
+        return
+    triples = np.array(plan, np.int64)
+    with _locks(matchers):
+        filled = 0
+        count = len(plan) // 3
+        while filled < count:
+            # A row that needs more than a lookup is done by its own FSM, then the rest goes on.
+            result = engine(
+                0, L.OP_FILL_MANY, triples.ctypes.data + 24 * filled, count - filled
+            )
+            if result >= 0:
+                return
+            filled += -1 - result
+            address, node, row = triples[3 * filled : 3 * filled + 3].tolist()
+            fsm = next(m._fsm for m in matchers if m._fsm.address == address)
+            fsm.fill(node, row)
+            filled += 1
+
+
+@contextmanager
+def _locks(matchers: Sequence[Matcher]) -> Iterator[None]:
+    locks = {id(matcher._fsm.lock): matcher._fsm.lock for matcher in matchers}
+    with ExitStack() as stack:
+        # Always in one order, or two batches could wait for each other.
+        for key in sorted(locks):
+            stack.enter_context(locks[key])
+        yield
+
+
+def _clear(address: int, words: int) -> None:
+    host_words(address, words)[:] = 0
+
+
+def _rows_of(bits: Any, size: int) -> tuple[int, int]:
+    """Address of the first row and number of rows of a checked bitmask."""
+    words = (size + 31) >> 5
+    shape = tuple(getattr(bits, "shape", ()))
+    dtype = str(getattr(bits, "dtype", type(bits).__name__))
+    if dtype not in ("int32", "torch.int32"):
+        raise BitmaskError(f"a bitmask has dtype int32, not {dtype}")
+    if len(shape) not in (1, 2) or shape[-1] != words:
+        raise BitmaskError(
+            f"a bitmask for {size} tokens has shape [batch, {words}], not {list(shape)}"
+        )
+    if isinstance(bits, np.ndarray):
+        if not bits.flags.c_contiguous:
+            raise BitmaskError("a bitmask must have contiguous rows")
+        if not bits.flags.writeable:
+            raise BitmaskError("the bitmask is read-only")
+        address = int(bits.ctypes.data)
+    else:
+        if bits.device.type != "cpu":
+            raise BitmaskError(
+                f"a bitmask is filled in host memory, not on {bits.device}; copy it afterwards"
+            )
+        if not bits.is_contiguous():
+            raise BitmaskError("a bitmask must have contiguous rows")
+        address = int(bits.data_ptr())
+    return address, shape[0] if len(shape) == 2 else 1

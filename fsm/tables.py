@@ -1,0 +1,247 @@
+"""What the engine needs of a vocabulary: tokens, tries and shared rows, for one compiler.
+
+Three tries: all text tokens; those that contain a quote, which are all that can leave a JSON
+string; and the *suffix trie*. For a free string it does not matter what a token says before the
+quote that closes it, so such tokens are filed by what follows that quote (1,312 tokens of
+Llama 3.1 have 576 distinct rests); a walk from the closure of the string's continuation then
+decides all of them in a few dozen steps. Each entry knows how many characters stand before
+the quote, which is what length bounds need.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from . import layout as L
+from .engine import engine
+from .lexemes import LexemeStore
+from .memory import Arena, address_of
+from .trie import Trie, build_trie
+from .vocabulary import Vocabulary
+
+__all__ = ["VocabularyTables"]
+
+_QUOTE = 0x22
+_BACKSLASH = 0x5C
+_SIMPLE_ESCAPES = frozenset(b'"\\/bfnrt')
+
+NARROW = 1024
+"""A string state with fewer inside tokens than this is walked instead of keeping a row."""
+
+
+class VocabularyTables:
+    """The vocabulary block, the scratch block, and rows of inside tokens.
+
+    Not thread-safe: the compiler's lock guards it.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, store: LexemeStore) -> None:
+        self.vocabulary = vocabulary
+        self._store = store
+        self.words = (vocabulary.size + 31) // 32
+        self.arena = arena = Arena(L.V_SLOTS)
+        block = arena.block
+        arena.put(L.V_BLOB, vocabulary.blob if len(vocabulary.blob) else np.zeros(1, np.uint8))
+        arena.put(L.V_OFFSETS, vocabulary.offsets)
+        block[L.V_SIZE] = vocabulary.size
+        block[L.V_WORDS] = self.words
+        arena.put(L.V_EOS, np.array(vocabulary.eos_ids, np.int32))
+        block[L.V_EOS_COUNT] = len(vocabulary.eos_ids)
+
+        ids = vocabulary.sorted_ids
+        trie = build_trie(vocabulary.blob, vocabulary.offsets, ids)
+        self._put_trie(L.TRIE_ALL, trie)
+        quoted = _containing(vocabulary, _QUOTE)
+        with_quote = ids[quoted[ids]]
+        self._put_trie(
+            L.TRIE_QUOTE, build_trie(vocabulary.blob, vocabulary.offsets, with_quote)
+        )
+        self._put_suffixes(with_quote)
+
+        longest = trie.max_depth
+        block[L.V_MAX_CHARACTERS] = longest
+        arena.allocate(L.V_COUNTER_ROWS, longest + 2, np.int64)
+
+        self.scratch = scratch = Arena(L.X_SLOTS)
+        scratch.allocate(L.X_WALK, longest + 2, np.int32)
+        scratch.allocate(L.X_WALK_COUNTER, longest + 2, np.int64)
+        scratch.allocate(
+            L.X_IDS, 5 * vocabulary.size + 64 + len(vocabulary.eos_ids), np.int32
+        )
+        self.grow_scratch(1024)
+        self._rows: list[npt.NDArray[np.uint32]] = []
+        self._counts: npt.NDArray[np.uint16] | None = None
+
+    # ------------------------------------------------------------------ rows
+
+    def provide_row(self, fsm_address: int, state: int) -> None:
+        """Compute the row of tokens that stay inside the string from a wide state on."""
+        owner = self._store.row_owner(state)
+        row_address = int(self._store.arena.array(L.S_ROW)[owner])
+        if row_address == 0:
+            counts = self._inside_counts(fsm_address, owner)
+            inside = counts > 0
+            if np.count_nonzero(inside) < min(NARROW, self.vocabulary.size // 8):
+                self._store.demote(state)
+                return
+            row_address = self._keep_row(inside)
+            self._store.set_row(owner, row_address)
+        self._store.set_row(state, row_address)
+
+    def provide_counter_row(self, fsm_address: int, characters: int) -> None:
+        """Compute the row of tokens that add at most so many characters to a free string."""
+        if self._counts is None:
+            boundary = self._store.free_string() + 1
+            self._counts = self._inside_counts(fsm_address, boundary)
+        inside = (self._counts > 0) & (self._counts <= characters + 1)
+        self.arena.array(L.V_COUNTER_ROWS)[characters] = self._keep_row(inside)
+
+    def _inside_counts(self, fsm_address: int, state: int) -> npt.NDArray[np.uint16]:
+        counts = np.zeros(self.vocabulary.size, np.uint16)
+        engine(fsm_address, L.OP_INSIDE, state, address_of(counts))
+        return counts
+
+    def _keep_row(self, allowed: npt.NDArray[np.bool_]) -> int:
+        row = np.zeros(self.words, np.uint32)
+        packed = np.packbits(allowed, bitorder="little")
+        row.view(np.uint8)[: len(packed)] = packed
+        self._rows.append(row)
+        return address_of(row)
+
+    # ------------------------------------------------------------------ buffers
+
+    def grow_scratch(self, capacity: int) -> None:
+        """Make the closure and step buffers hold ``capacity`` threads."""
+        scratch = self.scratch
+        for slot in (
+            L.X_STEP_KEY, L.X_STEP_COUNTER, L.X_CLOSE_KEY, L.X_CLOSE_COUNTER, L.X_STACK,
+        ):  # fmt: skip
+            scratch.allocate(slot, capacity, np.int64)
+        table = 1 << (2 * capacity - 1).bit_length()
+        scratch.allocate(L.X_VISITED, table, np.int64)
+        scratch.allocate(L.X_STAMPS, table, np.int64)
+        scratch.block[L.X_VISITED_MASK] = table - 1
+        scratch.block[L.X_CAPACITY] = capacity
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of tables, tries and rows."""
+        return (
+            self.arena.nbytes + self.scratch.nbytes + sum(row.nbytes for row in self._rows)
+        )
+
+    # ------------------------------------------------------------------ tries
+
+    def _put_trie(self, base: int, trie: Trie) -> None:
+        arena = self.arena
+        nodes = len(trie)
+        # Kernels take addresses: an empty array has none worth reading.
+        arena.put(base + L.T_BYTE, trie.byte if nodes else np.zeros(1, np.uint8))
+        arena.put(base + L.T_DEPTH, trie.depth if nodes else np.zeros(1, np.uint16))
+        arena.put(base + L.T_END, trie.end if nodes else np.zeros(1, np.int32))
+        arena.put(base + L.T_FIRST, trie.t0)
+        arena.put(base + L.T_LAST, trie.t1 if nodes else np.zeros(1, np.int32))
+        arena.put(base + L.T_TOKENS, trie.tokens if len(trie.tokens) else np.zeros(1, np.int32))
+        arena.block[base + L.T_NODES] = nodes
+
+    def _put_suffixes(self, with_quote: npt.NDArray[np.int32]) -> None:
+        entries: list[tuple[bytes, int, int]] = []
+        for token in with_quote.tolist():
+            data = self.vocabulary.token_bytes(token)
+            closing = _closing_quote(data)
+            if closing is not None:
+                entries.append((data[closing[0] + 1 :], token, closing[1]))
+        entries.sort()
+        rests = [rest for rest, _, _ in entries]
+        empty = sum(1 for rest in rests if not rest)
+        offsets = np.zeros(len(rests) + 1, np.int64)
+        np.cumsum([len(rest) for rest in rests], out=offsets[1:])
+        blob = np.frombuffer(b"".join(rests) or b"\0", np.uint8).copy()
+        trie = build_trie(blob, offsets, np.arange(empty, len(rests), dtype=np.int32))
+        tokens = np.array([token for _, token, _ in entries], np.int32)
+        self._put_trie(
+            L.TRIE_SUFFIX,
+            Trie(
+                byte=trie.byte,
+                depth=trie.depth,
+                end=trie.end,
+                t0=trie.t0 + np.int32(empty),
+                t1=trie.t1 + np.int32(empty),
+                tokens=tokens,
+                max_depth=trie.max_depth,
+            ),
+        )
+        lengths = np.array([count for _, _, count in entries] or [0], np.int32)
+        self.arena.put(L.V_SUFFIX_LENGTHS, lengths)
+
+
+def _containing(vocabulary: Vocabulary, byte: int) -> npt.NDArray[np.bool_]:
+    """bool[size]: which tokens contain a byte."""
+    where = np.flatnonzero(vocabulary.blob == byte)
+    owners = np.searchsorted(vocabulary.offsets, where, side="right") - 1
+    result = np.zeros(vocabulary.size, np.bool_)
+    result[owners] = True
+    return result
+
+
+def _closing_quote(data: bytes) -> tuple[int, int] | None:
+    """Where a token closes a free string that it starts inside of, at a character boundary.
+
+    Returns:
+        Index of the closing quote and the number of characters before it, or ``None`` if the
+        token does not close the string (its quotes are escaped) or is not string content.
+    """
+    index = count = 0
+    while index < len(data):
+        byte = data[index]
+        if byte == _QUOTE:
+            break
+        if byte == _BACKSLASH:
+            step = _escape_length(data, index)
+        elif byte < 0x20:
+            return None
+        else:
+            step = _utf8_length(data, index)
+        if step == 0:
+            return None
+        index += step
+        count += 1
+    else:
+        return None
+    return index, count
+
+
+def _escape_length(data: bytes, index: int) -> int:
+    """Length of the escape sequence at ``index``, 0 if it is not a whole valid one."""
+    if index + 1 >= len(data):
+        return 0
+    if data[index + 1] in _SIMPLE_ESCAPES:
+        return 2
+    unit = _code_unit(data, index)
+    if unit is None or 0xDC00 <= unit <= 0xDFFF:
+        return 0
+    if not 0xD800 <= unit <= 0xDBFF:
+        return 6
+    low = _code_unit(data, index + 6)
+    return 12 if low is not None and 0xDC00 <= low <= 0xDFFF else 0
+
+
+def _code_unit(data: bytes, index: int) -> int | None:
+    digits = data[index + 2 : index + 6]
+    if data[index : index + 2] != b"\\u" or len(digits) < 4:
+        return None
+    if not all(digit in b"0123456789abcdefABCDEF" for digit in digits):
+        return None
+    return int(digits, 16)
+
+
+def _utf8_length(data: bytes, index: int) -> int:
+    """Length of the UTF-8 sequence at ``index``, 0 if it is not a whole valid one."""
+    for length in range(1, 5):
+        try:
+            data[index : index + length].decode()
+        except UnicodeDecodeError:
+            continue
+        return length if index + length <= len(data) else 0
+    return 0

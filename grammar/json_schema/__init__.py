@@ -1,0 +1,36 @@
+"""JSON Schema to grammar IR.
+
+Modules, in the order data flows through them:
+
+============ ========================================================================
+options      how values are written: whitespace, digits, formats, what is relaxed
+dialects     the drafts and their keywords
+sites        subschemas in place, references
+scan         the eager check of every reachable keyword
+scalars      sets of strings and numbers, symbolically
+numbers      sets of numbers and the automata of their spellings
+formats      the automata of the formats
+languages    names of regular languages -> automata, cached
+nodes        canonical forms: per type a union of nodes over terms
+terms        interned conjunctions of subschemas
+algebra      intersection, union, complement of canonical forms
+subsumption  dropping alternatives that lie within others
+keywords     one subschema's keywords -> canonical form
+quick_look   is a subschema plainly inhabited?
+questions    questions that depend on each other, on one explicit stack
+inhabitants  which canonical forms hold a value
+normalize    subschemas -> canonical forms; which of them hold a value
+whitespace   punctuation with its blanks
+object_rules objects -> rules
+rules        canonical forms -> rules
+grammar      the lazily computed grammar
+============ ========================================================================
+"""
+
+from __future__ import annotations
+
+from .grammar import JsonSchemaGrammar
+from .numbers import DigitBounds
+from .options import JsonOptions
+
+__all__ = ["DigitBounds", "JsonOptions", "JsonSchemaGrammar"]

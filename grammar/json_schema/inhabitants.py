@@ -1,0 +1,130 @@
+"""Which canonical forms hold a value, asked step by step.
+
+The methods are generators that yield the questions they depend on (:mod:`.questions`) and get
+the answers sent in; they hold no state, so no depth of schema matters. An object holds a value
+if each required property does; an array if its first items do, as many as must be there.
+
+Obligations of objects ("some property violates S") are not looked at: the rules refuse those
+that cannot be met. So an answer yes may be wrong there, an answer no never is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .algebra import Algebra
+from .nodes import TRUE, ArrayNode, Normal, ObjectNode, Term
+from .questions import Goal, Kind, Steps
+
+__all__ = ["Inhabitants", "subsets"]
+
+
+class Inhabitants:
+    """The steps for one algebra; ``loose`` says which forms of subschemas are asked for."""
+
+    def __init__(self, algebra: Algebra) -> None:
+        self._algebra = algebra
+        self._languages = algebra.languages
+
+    def of_term(self, term: Term, loose: bool) -> Steps:
+        """Whether a term holds a value."""
+        normal = yield Goal(Kind.FORM, term, loose)
+        answer = yield from self.of_form(normal, loose)
+        return answer
+
+    def of_form(self, normal: Normal, loose: bool) -> Steps:
+        """Whether a canonical form holds a value."""
+        languages = self._languages
+        if normal.null or normal.true or normal.false:
+            return True
+        if any(languages.has_number(part) for part in normal.numbers):
+            return True
+        if any(languages.has_string(part) for part in normal.strings):
+            return True
+        for array in normal.arrays:
+            answer = yield from self._array(array, loose)
+            if answer:
+                return True
+        for node in normal.objects:
+            answer = yield from self._object(node, loose)
+            if answer:
+                return True
+        return False
+
+    def _array(self, node: ArrayNode, loose: bool) -> Steps:
+        pending = [start for start, _ in node.obligations]
+        least = max([node.min, *(start + 1 for start in pending)])
+        if len(node.obligations) <= 1:
+            for i in range(min(least, len(node.prefix) + 1)):
+                answer = yield Goal(Kind.INHABITED, node.item(i), loose)
+                if not answer:
+                    return False
+            if not node.obligations:
+                return True
+        # Each obligation at a place of its own, or several at one: enough to look at the
+        # prefix and one place after it for each.
+        answer = yield from self._obliged(node, 0, frozenset(node.obligations), loose)
+        return answer
+
+    def _obliged(
+        self, node: ArrayNode, index: int, pending: frozenset[tuple[int, Term]], loose: bool
+    ) -> Steps:
+        if not pending and index >= node.min:
+            return True
+        if node.max is not None and index >= node.max:
+            return False
+        if index > len(node.prefix) + len(node.obligations):
+            if pending:
+                return False
+            answer = yield Goal(Kind.INHABITED, node.rest, loose)
+            return answer
+        for met in subsets([o for o in pending if o[0] <= index]):
+            term = self._algebra.conjoin((node.item(index), *(t for _, t in met)))
+            answer = yield Goal(Kind.INHABITED, term, loose)
+            if answer:
+                answer = yield from self._obliged(node, index + 1, pending - set(met), loose)
+                if answer:
+                    return True
+        return False
+
+    def _object(self, node: ObjectNode, loose: bool) -> Steps:
+        if node.names is not TRUE:
+            names = yield Goal(Kind.FORM, node.names, loose)
+            for key in node.required:
+                if not any(self._languages.contains(part, key) for part in names.strings):
+                    return False
+        for key, term in node.named:
+            if key in node.required:
+                answer = yield Goal(Kind.INHABITED, term, loose)
+                if not answer:
+                    return False
+        lacking = node.min - len(node.required)
+        if lacking <= 0:
+            return True
+        for key, term in node.named:
+            if key not in node.required and lacking > 0:
+                if node.names is not TRUE and not any(
+                    self._languages.contains(part, key) for part in names.strings
+                ):
+                    continue
+                answer = yield Goal(Kind.INHABITED, term, loose)
+                lacking -= bool(answer)
+        if lacking <= 0:
+            return True
+        if node.is_closed or (node.shut and not node.layers):
+            return False
+        terms = [t for layer in node.layers for _, t in layer.patterns]
+        terms.append(self._algebra.conjoin(layer.additional for layer in node.layers))
+        for term in terms:
+            answer = yield Goal(Kind.INHABITED, term, loose)
+            if answer:
+                return True
+        return False
+
+
+def subsets(items: list[Any]) -> list[tuple[Any, ...]]:
+    """All subsets, larger ones first."""
+    result: list[tuple[Any, ...]] = [()]
+    for item in items:
+        result += [(*chosen, item) for chosen in result]
+    return sorted(result, key=len, reverse=True)

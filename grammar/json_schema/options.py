@@ -1,0 +1,65 @@
+"""What a JSON Schema leaves open about the text: one frozen value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from ...errors import GrammarError
+from .numbers import DigitBounds
+
+__all__ = ["FLEXIBLE_RUN", "INDENT_LIMIT", "JsonOptions", "WhitespaceMode"]
+
+WhitespaceMode = Literal["default", "compact", "flexible"]
+
+INDENT_LIMIT = 40
+"""Spaces or tabs after a newline in whitespace mode ``"default"``."""
+
+FLEXIBLE_RUN = 64
+"""Whitespace characters in a row in mode ``"flexible"``: no model can run away in blanks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonOptions:
+    """How a value may be written, and what is done with the undecidable parts of a schema.
+
+    Attributes:
+        whitespace: ``"default"`` is what ``json.dumps`` writes: compact, with its default
+            separators, or indented (at most :data:`INDENT_LIMIT` blanks a line).
+            ``"compact"`` is none at all; ``"flexible"`` is up to :data:`FLEXIBLE_RUN`
+            blanks, tabs and line ends wherever JSON allows them, around the text too.
+        property_order: ``"schema"``: declared properties in the order of the schema, then
+            additional ones.
+        additional_properties: ``"schema"``: undeclared properties as the schema says;
+            ``"closed"``: objects that say nothing about them have none.
+        digits: bounds on the digits of a number.
+        formats: ``"assert"`` enforces the formats that are known, ``"annotate"`` none.
+        relax: keywords that the user agrees to drop wherever they cannot be enforced
+            (and wherever they can). Each use is listed in ``grammar.diagnostics``.
+    """
+
+    whitespace: WhitespaceMode = "default"
+    property_order: Literal["schema", "any"] = "schema"
+    additional_properties: Literal["schema", "closed"] = "schema"
+    digits: DigitBounds = field(default_factory=DigitBounds)
+    formats: Literal["assert", "annotate"] = "assert"
+    relax: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, value, allowed in (
+            ("whitespace", self.whitespace, get_args(WhitespaceMode)),
+            ("property_order", self.property_order, ("schema",)),
+            ("additional_properties", self.additional_properties, ("schema", "closed")),
+            ("formats", self.formats, ("assert", "annotate")),
+        ):
+            if value not in allowed:
+                raise GrammarError(
+                    f"JsonOptions.{name} is {value!r}; write one of "
+                    + ", ".join(repr(choice) for choice in allowed)
+                )
+        relax: object = self.relax
+        if not isinstance(relax, tuple) or not all(isinstance(word, str) for word in relax):
+            raise GrammarError(
+                f"JsonOptions.relax is {relax!r}; write a tuple of keyword names, such as "
+                "('uniqueItems',)"
+            )

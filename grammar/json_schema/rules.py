@@ -1,0 +1,306 @@
+"""From canonical forms to grammar rules, one rule at a time.
+
+Rule keys:
+
+* ``int``: the uid of a term: any of its values;
+* ``"value"``, ``"object"``, ``"array"``: any JSON value, object, array; these are the same for
+  all schemas;
+* ``"text"``: the start, where blanks may stand around the text;
+* tuples: the rest of an array or of a counted object, see :meth:`Rules._array_tail` and
+  :meth:`.object_rules.ObjectRules.tail`.
+
+Scalars are written in place where that builds no automaton, everything else is a reference, so
+a rule costs what one level of the schema costs. Nothing that holds no value is ever offered:
+optional properties without values are left out, arrays end before an item that cannot be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence as SequenceOf
+from json import dumps
+from json.encoder import encode_basestring
+from typing import Any
+
+from ..automata.dfa import CharDFA
+from ..ir import (
+    Choice,
+    CountedString,
+    Expr,
+    Key,
+    Literal,
+    Ref,
+    Repeat,
+    Sequence,
+    StringLexeme,
+    TextLexeme,
+)
+from .inhabitants import subsets
+from .nodes import TRUE, ArrayNode, Term
+from .normalize import Normalizer
+from .numbers import exact
+from .object_rules import ObjectRules, choice
+from .scalars import ANY_NUMBER, ANY_STRING, NumberPart, StringPart
+from .sites import Site
+from .whitespace import Punctuation
+
+__all__ = ["Rules"]
+
+_NULL, _TRUE, _FALSE = Literal(b"null"), Literal(b"true"), Literal(b"false")
+_NOTHING = Sequence(())
+_ANY_STRING = CountedString()
+
+_MANY_LITERALS = 8
+"""More constant strings than this become one trie-shaped lexeme."""
+
+_SCALARS = frozenset(("null", "boolean", "integer", "number", "string"))
+
+
+class Rules:
+    """Makes the body of a rule from its key."""
+
+    def __init__(self, normalizer: Normalizer, signs: Punctuation) -> None:
+        self._normalizer = normalizer
+        self._algebra = normalizer.algebra
+        self._languages = normalizer.algebra.languages
+        self._signs = signs
+        self.objects = ObjectRules(self, normalizer, signs)
+        # Arrays with tails by number: the number stands in the key, a node is costly to hash.
+        self._arrays: list[ArrayNode] = []
+        self._array_numbers: dict[ArrayNode, int] = {}
+
+    def body(self, key: Key) -> Expr:
+        """The body of a rule. Raises ``KeyError`` for a key that no rule has mentioned."""
+        if isinstance(key, int):
+            return self._term(self._algebra.by_uid[key])
+        if isinstance(key, tuple):
+            kind, *rest = key
+            if kind == "items":
+                return self._array_tail(*rest)
+            if kind == "members":
+                return self.objects.tail(*rest)
+        if key == "value":
+            return Choice(
+                (
+                    _NULL,
+                    _TRUE,
+                    _FALSE,
+                    *self._number_options((ANY_NUMBER,)),
+                    _ANY_STRING,
+                    Ref("array"),
+                    Ref("object"),
+                )
+            )
+        if key == "array":
+            item = self._followed(Ref("value"))
+            return self._in_array(Repeat(item, 0, None, self._signs.comma))
+        if key == "object":
+            return self.objects.any_object()
+        raise KeyError(key)
+
+    def reference(self, term: Term) -> Expr:
+        """A term as part of another rule: in place if it is a plain scalar."""
+        found = term.expression
+        if found is None:
+            found = self._in_place(term) or Ref("value" if term is TRUE else term.uid)
+            if term is not TRUE:  # shared by all grammars, so nothing is kept in it
+                term.expression = found
+        return found
+
+    def _in_place(self, term: Term) -> Expr | None:
+        if len(term.literals) != 1:
+            return None
+        (site,) = term.literals
+        if not isinstance(site, Site):
+            return None
+        schema = site.schema
+        if "enum" in schema or "const" in schema:
+            values = schema.get("enum", (schema.get("const"),))
+            if len(values) > _MANY_LITERALS or any(isinstance(v, (list, dict)) for v in values):
+                return None
+        else:
+            kinds = schema.get("type", "array")
+            if not _SCALARS.issuperset((kinds,) if isinstance(kinds, str) else kinds):
+                return None
+        if not _COSTLY.isdisjoint(schema):
+            return None
+        return self._term(term)
+
+    # ------------------------------------------------------------------ values
+
+    def _term(self, term: Term) -> Expr:
+        if term is TRUE:
+            return Ref("value")
+        normal = self._normalizer.normal(term)
+        options: list[Expr] = []
+        for present, literal in (
+            (normal.null, _NULL),
+            (normal.true, _TRUE),
+            (normal.false, _FALSE),
+        ):
+            if present:
+                options.append(literal)
+        options.extend(self._number_options(normal.numbers))
+        options.extend(self._string_options(normal.strings))
+        for array in normal.arrays:
+            options.extend(self._array(array))
+        for node in normal.objects:
+            options.extend(self.objects.expressions(node))
+        if not options:
+            raise KeyError(term.uid)
+        return choice(options)
+
+    def _number_options(self, parts: SequenceOf[NumberPart]) -> Iterable[Expr]:
+        values: dict[str, None] = {}
+        for part in parts:
+            if part.values is not None:
+                for value in part.values:
+                    values.update(dict.fromkeys(_spellings(value, part.point is False)))
+            elif self._languages.has_number(part):
+                yield TextLexeme(self._languages.number(part))
+        if len(values) > _MANY_LITERALS:
+            yield TextLexeme(CharDFA.from_strings(values))
+        else:
+            for text in values:
+                yield Literal(text.encode())
+
+    def _string_options(self, parts: SequenceOf[StringPart]) -> Iterable[Expr]:
+        values: dict[str, None] = {}
+        for part in parts:
+            if part.values is not None:
+                values.update(dict.fromkeys(self._languages.values(part)))
+            elif part.is_plain:
+                yield _ANY_STRING if part is ANY_STRING else CountedString(part.min, part.max)
+            else:
+                language = self._languages.string(part)
+                if not language.is_empty:
+                    yield StringLexeme(language)
+        if len(values) > _MANY_LITERALS:
+            yield StringLexeme(CharDFA.from_strings(values))
+        else:
+            for value in values:
+                yield from self._constant_string(value)
+
+    def _constant_string(self, value: str) -> tuple[Expr, ...]:
+        if value.isascii():
+            return (Literal(encode_basestring(value).encode()),)
+        return (StringLexeme(CharDFA.from_strings((value,))),)
+
+    # ------------------------------------------------------------------ arrays
+
+    def _in_array(self, items: Expr) -> Expr:
+        return Sequence((self._signs.open_array, items, self._signs.close_array))
+
+    def _followed(self, value: Expr) -> Expr:
+        after = self._signs.after_value
+        return value if after is None else Sequence((value, after))
+
+    def _array(self, node: ArrayNode) -> Iterable[Expr]:
+        if not node.prefix and not node.obligations:
+            if node.max == 0 or not self._normalizer.inhabited(node.rest):
+                if node.min == 0:
+                    yield self._in_array(_NOTHING)
+                return
+            item = self._followed(self.reference(node.rest))
+            yield self._in_array(Repeat(item, node.min, node.max, self._signs.comma))
+            return
+        pending = frozenset(node.obligations)
+        if self._can_end(node, 0, node.min, pending):
+            number = self._array_numbers.setdefault(node, len(self._arrays))
+            if number == len(self._arrays):
+                self._arrays.append(node)
+            yield self._in_array(self._array_tail(number, 0, node.min, pending))
+
+    def _can_end(
+        self, node: ArrayNode, index: int, least: int, pending: frozenset[tuple[int, Term]]
+    ) -> bool:
+        """Whether some items from ``index`` on complete the array."""
+        if not pending:
+            if least == 0:
+                return True
+            if index >= len(node.prefix):
+                return self._normalizer.inhabited(node.rest) and (
+                    node.max is None or index + least <= node.max
+                )
+        if node.max is not None and index >= node.max:
+            return False
+        if index > len(node.prefix) + len(node.obligations):
+            return False
+        return any(
+            self._normalizer.inhabited(self._item(node, index, met))
+            and self._can_end(node, index + 1, max(least - 1, 0), pending - set(met))
+            for met in subsets([o for o in pending if o[0] <= index])
+        )
+
+    def _item(self, node: ArrayNode, index: int, met: tuple[tuple[int, Term], ...]) -> Term:
+        return self._algebra.conjoin((node.item(index), *(term for _, term in met)))
+
+    def _array_tail(
+        self, number: int, index: int, least: int, pending: frozenset[tuple[int, Term]]
+    ) -> Expr:
+        """Items from ``index`` on, a comma before each but the first one of the array.
+
+        At least ``least`` of them, and among them what meets the ``pending`` obligations.
+        """
+        node = self._arrays[number]
+        comma = self._signs.comma
+        normalizer = self._normalizer
+        if not pending and index >= len(node.prefix):
+            most = None if node.max is None else node.max - index
+            if most == 0 or not normalizer.inhabited(node.rest):
+                return _NOTHING
+            item = self._followed(self.reference(node.rest))
+            if index == 0:
+                return Repeat(item, least, most, comma)
+            return Repeat(Sequence((comma, item)), least, most)
+        options: list[Expr] = []
+        if not pending and least == 0:
+            options.append(_NOTHING)
+        if node.max is None or index < node.max:
+            for met in subsets([o for o in pending if o[0] <= index]):
+                term = self._item(node, index, met)
+                left = pending - set(met)
+                fewer = max(least - 1, 0)
+                # After the prefix an index only counts towards the maximum.
+                after = index + 1
+                if node.max is None:
+                    after = min(after, max(len(node.prefix), 1))
+                if not normalizer.inhabited(term) or not self._can_end(node, after, fewer, left):
+                    continue
+                item = self._followed(self.reference(term))
+                tail: Expr = Ref(("items", number, after, fewer, left))
+                parts = (item, tail) if index == 0 else (comma, item, tail)
+                options.append(Sequence(parts))
+        return choice(options)
+
+
+def _spellings(value: Any, strict: bool) -> tuple[str, ...]:
+    """How a constant number is written: as ``json.dumps`` does, integers also as ``1.0``."""
+    text = dumps(value)
+    number = exact(value)
+    if number.denominator != 1 or strict or abs(number) >= 10**16:
+        return (text,)
+    whole = str(int(number))
+    return tuple(dict.fromkeys((text, whole, whole + ".0")))
+
+
+_COSTLY = frozenset(
+    [
+        "pattern",
+        "format",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "if",
+        "$ref",
+        "dependencies",
+        "dependentRequired",
+        "dependentSchemas",
+    ]
+)
