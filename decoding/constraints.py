@@ -11,12 +11,12 @@ from typing import Any
 
 from jsonschema.exceptions import ValidationError as SchemaMismatch
 from jsonschema.validators import Draft202012Validator, extend, validator_for
-from pydantic import TypeAdapter
 from pydantic import ValidationError as TypeMismatch
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from ..errors import GrammarError
+from ..grammar.python_types import schema_of_type
 from .matching import Grammar, GrammarCompiler
 
 __all__ = ["Constraint", "constraint_of"]
@@ -34,12 +34,14 @@ class Constraint:
         source: what that method takes.
         options: keyword arguments for it.
         read: a finished text to its value.
+        notes: what the grammar cannot enforce.
     """
 
     front_end: str
     source: Any
     options: Mapping[str, Any]
     read: Callable[[str], Any]
+    notes: tuple[str, ...] = ()
 
     def compile(self, compiler: GrammarCompiler) -> Grammar:
         """Raises ``GrammarError`` for bad input and for a front end this version lacks."""
@@ -79,7 +81,7 @@ def constraint_of(
 
     Raises:
         TypeError: none or several are given.
-        GrammarError: a schema given as text is no JSON.
+        GrammarError: a type without JSON form, or a schema given as text that is no JSON.
     """
     given = {
         "schema": schema,
@@ -101,7 +103,9 @@ def constraint_of(
         if isinstance(schema, Mapping | bool):
             formats = getattr(options, "formats", "assert") == "assert"
             return Constraint("json_schema", schema, extra, _json_reader(schema, formats))
-        return Constraint("type", schema, extra, _type_reader(schema))
+        typed = schema_of_type(schema)
+        notes = tuple(f"only checked at the end: {name}" for name in typed.validators)
+        return Constraint("json_schema", typed.json_schema, extra, typed.parse, notes)
     if name == "choices":
         assert choices is not None
         return Constraint("choices", list(choices), {}, str)
@@ -119,17 +123,6 @@ def _parsed(text: str) -> Any:
         ) from None
 
 
-def _type_reader(tp: Any) -> Callable[[str], Any]:
-    """Reads through pydantic; the adapter is made when it is needed, after the compiler has
-    reported a type that cannot be used."""
-
-    def read(text: str) -> Any:
-        adapter: TypeAdapter[Any] = tp if isinstance(tp, TypeAdapter) else TypeAdapter(tp)
-        return adapter.validate_json(text)
-
-    return read
-
-
 def _json_reader(schema: Any, formats: bool) -> Callable[[str], Any]:
     """Reads JSON and checks it against the schema, with exact decimal numbers.
 
@@ -139,7 +132,9 @@ def _json_reader(schema: Any, formats: bool) -> Callable[[str], Any]:
     def read(text: str) -> Any:
         exact = json.loads(json.dumps(schema), parse_float=Decimal)
         base = validator_for(exact, default=Draft202012Validator)
-        draft = extend(base, type_checker=base.TYPE_CHECKER.redefine("integer", _is_integer))
+        draft: Any = extend(  # type: ignore[no-untyped-call]
+            base, type_checker=base.TYPE_CHECKER.redefine("integer", _is_integer)
+        )
         validator = draft(
             exact,
             registry=Registry(),

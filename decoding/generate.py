@@ -83,7 +83,8 @@ class _Job:
         row = self.rows[index]
         text = self.grammar.vocabulary.join(row.tokens).decode("utf-8", "replace")
         reason: FinishReason = row.finish_reason or "length"
-        notes = [str(note) for note in getattr(self.grammar, "diagnostics", ())]
+        source = getattr(self.grammar, "grammar", None)
+        notes = [*self.constraint.notes, *getattr(source, "diagnostics", ())]
         value: Any = None
         if reason == "stop" or row.matcher.is_accepting():
             try:
@@ -124,7 +125,7 @@ def _prepare(
     params = SamplingParams(
         temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed
     )
-    if not isinstance(max_tokens, int) or max_tokens < 1:
+    if max_tokens < 1:
         raise ValueError(f"max_tokens must be 1 or more, not {max_tokens!r}")
     chosen = constraint_of(schema=schema, **constraint)
     causal = CausalModel(model)

@@ -71,30 +71,49 @@ def decode(
     """
     bits = allocate_bitmask(len(rows), vocabulary.size)
     text = ~_bits_of(vocabulary.eos_ids, vocabulary.size)
+    live = _open_rows(rows, bits, text, max_tokens)
+    if not live:
+        return
     logits = model.prefill(prompts)
-    while live := [i for i, row in enumerate(rows) if row.finish_reason is None]:
-        for i in live:
-            row = rows[i]
-            row.matcher.fill_bitmask(bits, i)
-            if not np.any(bits[i] & text) and row.matcher.is_accepting():
-                row.finish_reason = "stop"
-            elif len(row.tokens) >= max_tokens:
-                row.finish_reason = "length"
-        live = [i for i in live if rows[i].finish_reason is None]
+    while True:
+        for i, token in zip(live, _choose(logits, bits, rows, live, params), strict=True):
+            _take(rows[i], token, forced=_only(bits[i]))
+        live = _open_rows(rows, bits, text, max_tokens)
+        yield
         if not live:
             return
-        for i, token in zip(live, _choose(logits, bits, rows, live, params), strict=True):
-            _take(rows[i], token, forced=int(np.bitwise_count(bits[i]).sum()) == 1)
-        yield
-        if any(row.finish_reason is None for row in rows):
-            logits = model.step([row.tokens[-1] if row.tokens else 0 for row in rows])
+        logits = model.step([row.tokens[-1] if row.tokens else 0 for row in rows])
+
+
+def _open_rows(
+    rows: Sequence[Row], bits: NDArray[np.int32], text: NDArray[np.int32], max_tokens: int
+) -> list[int]:
+    """Fill the masks of the rows that go on, and return these; finish the others."""
+    live = []
+    for i, row in enumerate(rows):
+        if row.finish_reason is not None:
+            continue
+        row.matcher.fill_bitmask(bits, i)
+        if not np.any(bits[i] & text) and row.matcher.is_accepting():
+            row.finish_reason = "stop"
+        elif len(row.tokens) >= max_tokens:
+            row.finish_reason = "length"
+        else:
+            live.append(i)
+    return live
+
+
+def _only(mask: NDArray[np.int32]) -> bool:
+    """Whether a mask has a single token."""
+    return int(np.bitwise_count(mask).sum()) == 1
 
 
 def _bits_of(tokens: Sequence[int], size: int) -> NDArray[np.int32]:
-    words = allocate_bitmask(1, size)[0].view(np.uint32)
+    row: NDArray[np.int32] = allocate_bitmask(1, size)[0]
+    words = row.view(np.uint32)
     for token in tokens:
         words[token // WORD_BITS] |= np.uint32(1 << token % WORD_BITS)
-    return words.view(np.int32)
+    return row
 
 
 def _choose(
@@ -110,7 +129,7 @@ def _choose(
     chosen = {
         i: int(np.flatnonzero(np.unpackbits(bits[i].view(np.uint8), bitorder="little"))[0])
         for i in live
-        if int(np.bitwise_count(bits[i]).sum()) == 1
+        if _only(bits[i])
     }
     free = [i for i in live if i not in chosen]
     if free:

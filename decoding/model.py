@@ -60,6 +60,8 @@ class CausalModel:
             raise TypeError(f"{type(model).__name__} is an encoder-decoder model, not a causal one")
         self._model = model
         self._parameters = inspect.signature(forward).parameters
+        # transformers renamed the argument and the output's field.
+        self._cache_name = "cache" if "cache" in self._parameters else "past_key_values"
         self._cache: Any = None
 
     def prefill(self, prompts: Sequence[Sequence[int]]) -> torch.Tensor:
@@ -97,7 +99,7 @@ class CausalModel:
     def _forward(self, ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         import torch
 
-        extra: dict[str, Any] = {}
+        extra: dict[str, Any] = {self._cache_name: self._cache}
         if "position_ids" in self._parameters:
             extra["position_ids"] = positions
         if "logits_to_keep" in self._parameters:
@@ -106,11 +108,10 @@ class CausalModel:
             output = self._model(
                 input_ids=ids,
                 attention_mask=self._mask,
-                past_key_values=self._cache,
                 use_cache=True,
                 return_dict=True,
                 **extra,
             )
-            self._cache = output.past_key_values
+            self._cache = getattr(output, self._cache_name)
             logits: torch.Tensor = output.logits[:, -1].float()
             return logits

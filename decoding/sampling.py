@@ -109,7 +109,9 @@ def sample(
     if params.is_greedy:
         greedy: list[int] = top.indices.tolist()
         return greedy
-    weights = _filtered(logits, params)
+    # Where a grammar leaves few tokens, all the rest is work on few columns.
+    columns = (logits > float("-inf")).any(dim=0).nonzero().flatten()
+    weights = _filtered(logits[:, columns], params)
     totals = weights.cumsum(dim=-1)
     # random() < 1, so the target is below the total and lands on a token of positive weight.
     draws = [generator.random() for generator in generators]
@@ -117,7 +119,7 @@ def sample(
     found = torch.searchsorted(totals, targets, right=True)
     # Rounding of the product may reach the total itself: take the last token of any weight then.
     last = (weights > 0).to(torch.int8).cumsum(dim=-1, dtype=torch.int32).argmax(dim=-1)
-    ids: list[int] = torch.minimum(found[:, 0], last).tolist()
+    ids: list[int] = columns[torch.minimum(found[:, 0], last)].tolist()
     return ids
 
 
@@ -125,18 +127,15 @@ def _filtered(logits: torch.Tensor, params: SamplingParams) -> torch.Tensor:
     """Unnormalised probabilities, float64[batch, size], zero where filtered out."""
     import torch
 
-    size = logits.shape[-1]
     # The largest is subtracted before dividing, so that a tiny temperature cannot overflow.
     scaled = logits.double()
     scaled = (scaled - scaled.max(dim=-1, keepdim=True).values) / params.temperature
-    if params.top_k is not None and params.top_k < size:
+    if params.top_k is not None and params.top_k < logits.shape[-1]:
         kth = scaled.topk(params.top_k, dim=-1).values[:, -1:]
         scaled = scaled.masked_fill(scaled < kth, float("-inf"))
     weights = torch.exp(scaled)
     if params.top_p < 1:
-        # A mask leaves few candidates as a rule: only as many as the fullest row has are sorted.
-        count = int((weights > 0).sum(dim=-1).max())
-        ordered = weights.topk(count, dim=-1).values if count < size // 8 else _sorted(weights)
+        ordered = weights.sort(dim=-1, descending=True).values
         # A token stays while those before it sum to less than p.
         before = ordered.cumsum(dim=-1) - ordered
         stays = before < params.top_p * ordered.sum(dim=-1, keepdim=True)
@@ -146,7 +145,3 @@ def _filtered(logits: torch.Tensor, params: SamplingParams) -> torch.Tensor:
         # The likeliest token has weight 1 here, and survives every filter.
         weights = weights.masked_fill(weights < params.min_p, 0.0)
     return weights
-
-
-def _sorted(weights: torch.Tensor) -> torch.Tensor:
-    return weights.sort(dim=-1, descending=True).values

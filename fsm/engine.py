@@ -75,6 +75,7 @@ from .layout import (
     C_NEXT,
     C_ROW_LEFT,
     C_ROW_NEXT,
+    C_ROW_READY,
     C_RULE_START,
     C_SCRATCH,
     C_SIGNAL,
@@ -131,6 +132,7 @@ from .layout import (
     S_CLASSES,
     S_FLAGS,
     S_KIND,
+    S_LIVE,
     S_OVERRIDES,
     S_ROW,
     S_TRANSITIONS,
@@ -143,11 +145,10 @@ from .layout import (
     STATE_DEAD,
     STATE_END,
     T_BYTE,
-    T_DEPTH,
-    T_END,
+    T_CHILDREN,
     T_FIRST,
     T_LAST,
-    T_NODES,
+    T_ROOTS,
     T_TOKENS,
     TRIE_ALL,
     TRIE_QUOTE,
@@ -165,6 +166,7 @@ from .layout import (
     X_CLOSE_COUNTER,
     X_CLOSE_KEY,
     X_IDS,
+    X_LIVE,
     X_STACK,
     X_STAMP,
     X_STAMPS,
@@ -172,8 +174,9 @@ from .layout import (
     X_STEP_KEY,
     X_VISITED,
     X_VISITED_MASK,
-    X_WALK,
+    X_WALK_CONFIG,
     X_WALK_COUNTER,
+    X_WALK_NODE,
 )
 from .memory import view_i32, view_i64, view_u8, view_u16, view_u32
 
@@ -499,6 +502,53 @@ def _step_thread(fsm, key, counter, byte, keys, counters, size):
     return size + 1
 
 
+@helper("void(int64[::1], int64, int64[::1])")
+def _add_live_bytes(store, state, live):
+    """Bytes on which a state may have a transition (a few too many for an override)."""
+    kind = view_u8(store[S_KIND])[state]
+    if kind == KIND_BYTE or kind == KIND_LAST_BYTE:
+        byte = view_i32(store[S_ARGUMENT])[state]
+        live[byte >> 6] |= 1 << (byte & 63)
+    elif kind != KIND_NONE:
+        bits = view_i64(store[S_LIVE])
+        for w in range(4):
+            live[w] |= bits[4 * state + w]
+
+
+@helper("int64(int64[::1], int64)")
+def _mark_dead_bytes(fsm, config):
+    """Fill the dead entries of a configuration's row at once -> 0, or a signal.
+
+    Most bytes are dead in most configurations, and a walk asks for all of them.
+    """
+    outlined()
+    store = view_i64(fsm[C_STORE])
+    flags = view_u8(store[S_FLAGS])
+    keys = view_i64(fsm[C_THREAD_KEY])
+    starts = view_i32(fsm[C_CONFIG_START])
+    sizes = view_i32(fsm[C_CONFIG_SIZE])
+    live = view_i64(view_i64(fsm[C_SCRATCH])[X_LIVE])
+    for w in range(4):
+        live[w] = 0
+    start = starts[config]
+    for i in range(start, start + sizes[config]):
+        state = keys[i] >> 32
+        _add_live_bytes(store, state, live)
+        if flags[state] & FLAG_ACCEPTING:
+            closure = _closure(fsm, keys[i] & 0xFFFFFFFF)
+            if closure < 0:
+                return closure
+            first = starts[closure]
+            for j in range(first, first + sizes[closure]):
+                _add_live_bytes(store, keys[j] >> 32, live)
+    transitions = view_i32(fsm[C_NEXT])
+    for byte in range(256):
+        if (live[byte >> 6] >> (byte & 63)) & 1 == 0:
+            transitions[config * 256 + byte] = CONFIG_DEAD
+    view_u8(fsm[C_ROW_READY])[config] = 1
+    return 0
+
+
 @helper("int64(int64[::1], int64, int64)")
 def _step(fsm, config, byte):
     """``next[config, byte]``, computed if needed, or a signal."""
@@ -507,6 +557,12 @@ def _step(fsm, config, byte):
     known = transitions[config * 256 + byte]
     if known != CONFIG_UNKNOWN:
         return known
+    if view_u8(fsm[C_ROW_READY])[config] == 0:
+        signal = _mark_dead_bytes(fsm, config)
+        if signal < 0:
+            return signal
+        if transitions[config * 256 + byte] == CONFIG_DEAD:
+            return CONFIG_DEAD
     scratch = view_i64(fsm[C_SCRATCH])
     keys = view_i64(scratch[X_STEP_KEY])
     counters = view_i64(scratch[X_STEP_COUNTER])
@@ -560,91 +616,70 @@ def _is_accepting(fsm, config):
     return 0
 
 
-@helper("int64(int64[::1], int64, int64, int32[::1], int64)")
-def _walk(fsm, config, trie, ids, count):
-    """Append all tokens of a trie that keep the configuration alive -> count, or a signal."""
-    outlined()
-    vocabulary = view_i64(fsm[C_VOCABULARY])
-    byte = view_u8(vocabulary[trie + T_BYTE])
-    depth = view_u16(vocabulary[trie + T_DEPTH])
-    end = view_i32(vocabulary[trie + T_END])
-    first = view_i32(vocabulary[trie + T_FIRST])
-    last = view_i32(vocabulary[trie + T_LAST])
-    tokens = view_i32(vocabulary[trie + T_TOKENS])
-    nodes = vocabulary[trie + T_NODES]
-    transitions = view_i32(fsm[C_NEXT])
-    path = view_i32(view_i64(fsm[C_SCRATCH])[X_WALK])
-    path[0] = config
-    node = 0
-    while node < nodes:
-        level = depth[node]
-        source = path[level - 1]
-        target = transitions[source * 256 + byte[node]]
-        if target == CONFIG_UNKNOWN:
-            target = _step(fsm, source, byte[node])
-            if target < 0:
-                return target
-        if target == CONFIG_DEAD:
-            node = end[node]
-            continue
-        path[level] = target
-        for i in range(first[node], last[node]):
-            ids[count] = tokens[i]
-            count += 1
-        node += 1
-    return count
+@helper("int64(int64[::1], int64, int64, int64, int32[::1], int64)")
+def _walk(fsm, config, counter, trie, ids, count):
+    """Append all tokens of a trie that keep a configuration alive -> count, or a signal.
 
-
-@helper("int64(int64[::1], int64, int64, int32[::1], int64)")
-def _walk_suffixes(fsm, key, counter, ids, count):
-    """Tokens that close a free string, by what follows their closing quote.
-
-    The suffix trie's "tokens" are positions in a list of (characters before the quote, id),
-    so that a bounded string can drop those that would leave it too short or too long.
+    Children of a node are neighbours, so that the many dead ones cost a look at a few cache
+    lines. ``counter`` is for the suffix trie, whose tokens have so many characters before the
+    closing quote: those that leave a string too short or too long are dropped.
     """
     outlined()
     vocabulary = view_i64(fsm[C_VOCABULARY])
-    trie = TRIE_SUFFIX
     byte = view_u8(vocabulary[trie + T_BYTE])
-    depth = view_u16(vocabulary[trie + T_DEPTH])
-    end = view_i32(vocabulary[trie + T_END])
+    children = view_i32(vocabulary[trie + T_CHILDREN])
     first = view_i32(vocabulary[trie + T_FIRST])
     last = view_i32(vocabulary[trie + T_LAST])
     tokens = view_i32(vocabulary[trie + T_TOKENS])
     lengths = view_i32(vocabulary[V_SUFFIX_LENGTHS])
-    nodes = vocabulary[trie + T_NODES]
+    transitions = view_i32(fsm[C_NEXT])
+    scratch = view_i64(fsm[C_SCRATCH])
+    nodes = view_i32(scratch[X_WALK_NODE])
+    configs = view_i32(scratch[X_WALK_CONFIG])
+    filtered = trie == TRIE_SUFFIX
     needed = counter >> 32
     allowed = counter & COUNT_UNBOUNDED
-    closure = _closure(fsm, key & 0xFFFFFFFF)
-    if closure < 0:
-        return closure
-    transitions = view_i32(fsm[C_NEXT])
-    path = view_i32(view_i64(fsm[C_SCRATCH])[X_WALK])
-    # The empty suffix comes before all nodes.
-    for i in range(first[0]):
-        if needed <= lengths[i] <= allowed:
-            ids[count] = tokens[i]
-            count += 1
-    path[0] = closure
-    node = 0
-    while node < nodes:
-        level = depth[node]
-        source = path[level - 1]
-        target = transitions[source * 256 + byte[node]]
-        if target == CONFIG_UNKNOWN:
-            target = _step(fsm, source, byte[node])
-            if target < 0:
-                return target
-        if target == CONFIG_DEAD:
-            node = end[node]
-            continue
-        path[level] = target
-        for i in range(first[node], last[node]):
+    if filtered:
+        # Tokens that end with the quote come before all nodes.
+        for i in range(first[0]):
             if needed <= lengths[i] <= allowed:
                 ids[count] = tokens[i]
                 count += 1
-        node += 1
-    return count
+    height = 0
+    low = 0
+    high = vocabulary[trie + T_ROOTS]
+    while True:
+        row = config * 256
+        for node in range(low, high):
+            target = transitions[row + byte[node]]
+            if target == CONFIG_DEAD:
+                continue
+            if target == CONFIG_UNKNOWN:
+                target = _step(fsm, config, byte[node])
+                if target < 0:
+                    return target
+                if target == CONFIG_DEAD:
+                    continue
+            if filtered:
+                for i in range(first[node], last[node]):
+                    if needed <= lengths[i] <= allowed:
+                        ids[count] = tokens[i]
+                        count += 1
+            else:
+                for i in range(first[node], last[node]):
+                    ids[count] = tokens[i]
+                    count += 1
+            if children[node] < children[node + 1]:
+                nodes[height] = node
+                configs[height] = target
+                height += 1
+        if height == 0:
+            return count
+        height -= 1
+        node = nodes[height]
+        low = children[node]
+        high = children[node + 1]
+        config = configs[height]
 
 
 @helper("int64(int64[::1], int64, uint16[::1])")
@@ -659,36 +694,41 @@ def _inside(fsm, state, counts):
     store = view_i64(fsm[C_STORE])
     trie = TRIE_ALL
     byte = view_u8(vocabulary[trie + T_BYTE])
-    depth = view_u16(vocabulary[trie + T_DEPTH])
-    end = view_i32(vocabulary[trie + T_END])
+    children = view_i32(vocabulary[trie + T_CHILDREN])
     first = view_i32(vocabulary[trie + T_FIRST])
     last = view_i32(vocabulary[trie + T_LAST])
     tokens = view_i32(vocabulary[trie + T_TOKENS])
-    nodes = vocabulary[trie + T_NODES]
     flags = view_u8(store[S_FLAGS])
     scratch = view_i64(fsm[C_SCRATCH])
-    path = view_i32(scratch[X_WALK])
-    begun = view_i64(scratch[X_WALK_COUNTER])
-    path[0] = state
-    begun[0] = 0
-    unbounded = COUNT_UNBOUNDED
-    node = 0
-    while node < nodes:
-        level = depth[node]
-        source = path[level - 1]
-        target, _ = _step_state(store, source, unbounded, byte[node])
-        if target == STATE_DEAD or flags[target] & FLAG_FINAL:
-            node = end[node]
-            continue
-        path[level] = target
-        so_far = begun[level - 1]
-        if flags[source] & FLAG_BOUNDARY:
+    nodes = view_i32(scratch[X_WALK_NODE])
+    states = view_i32(scratch[X_WALK_CONFIG])
+    begun = view_i32(scratch[X_WALK_COUNTER])
+    height = 0
+    low = 0
+    high = vocabulary[trie + T_ROOTS]
+    so_far = 0
+    while True:
+        if flags[state] & FLAG_BOUNDARY:
             so_far += 1
-        begun[level] = so_far
-        for i in range(first[node], last[node]):
-            counts[tokens[i]] = so_far + 1
-        node += 1
-    return 0
+        for node in range(low, high):
+            target, _ = _step_state(store, state, COUNT_UNBOUNDED, byte[node])
+            if target == STATE_DEAD or flags[target] & FLAG_FINAL:
+                continue
+            for i in range(first[node], last[node]):
+                counts[tokens[i]] = so_far + 1
+            if children[node] < children[node + 1]:
+                nodes[height] = node
+                states[height] = target
+                begun[height] = so_far
+                height += 1
+        if height == 0:
+            return 0
+        height -= 1
+        node = nodes[height]
+        low = children[node]
+        high = children[node + 1]
+        state = states[height]
+        so_far = begun[height]
 
 
 @helper("int64(int64[::1], int64)")
@@ -825,7 +865,7 @@ def _mask_of_clamped(fsm, config):
             narrow = _subset(fsm, config, False)
             if narrow < 0:
                 return narrow
-        count = _walk(fsm, narrow, TRIE_ALL, ids, count)
+        count = _walk(fsm, narrow, NO_COUNTER, TRIE_ALL, ids, count)
         if count < 0:
             return count
     if wide > 0:
@@ -836,7 +876,10 @@ def _mask_of_clamped(fsm, config):
                     # the buffer holds a walk of the vocabulary beside them.
                     if count + vocabulary[V_SIZE] > 4 * vocabulary[V_SIZE] + 64:
                         count = _deduplicate(ids, count)
-                    count = _walk_suffixes(fsm, pool_keys[i], pool_counters[i], ids, count)
+                    closure = _closure(fsm, pool_keys[i] & 0xFFFFFFFF)
+                    if closure < 0:
+                        return closure
+                    count = _walk(fsm, closure, pool_counters[i], TRIE_SUFFIX, ids, count)
                     if count < 0:
                         return count
         else:
@@ -845,7 +888,7 @@ def _mask_of_clamped(fsm, config):
                 inside = _subset(fsm, config, True)
                 if inside < 0:
                     return inside
-            count = _walk(fsm, inside, TRIE_QUOTE, ids, count)
+            count = _walk(fsm, inside, NO_COUNTER, TRIE_QUOTE, ids, count)
             if count < 0:
                 return count
     accepting = _is_accepting(fsm, config)

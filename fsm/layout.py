@@ -67,7 +67,8 @@ C_ROW_LEFT: Final = 39  # number of unused owned rows
 C_LIMIT_CONFIGS: Final = 40
 C_LIMIT_THREADS: Final = 41
 C_LIMIT_DEPTH: Final = 42
-C_SLOTS: Final = 43
+C_ROW_READY: Final = 43  # uint8[configuration]: bytes without a transition are marked dead
+C_SLOTS: Final = 44
 
 # --- store block ---------------------------------------------------------------------------
 S_KIND: Final = 0  # uint8[state]
@@ -78,7 +79,8 @@ S_ROW: Final = 4  # int64[state]: address of the row of inside tokens, 0 = not c
 S_TRANSITIONS: Final = 5  # int32[pool]
 S_CLASS_MAPS: Final = 6  # uint8[pool]
 S_OVERRIDES: Final = 7  # int32[pool]: base state, n, then n pairs (byte, target)
-S_SLOTS: Final = 8
+S_LIVE: Final = 8  # int64[state * 4]: 256 bits, bytes that may have a transition
+S_SLOTS: Final = 9
 
 # --- vocabulary block ----------------------------------------------------------------------
 V_BLOB: Final = 0  # uint8[...]
@@ -93,12 +95,12 @@ V_SUFFIX_LENGTHS: Final = 8  # int32[p]: characters before the closing quote, se
 V_TRIE: Final = 10  # first slot of the first trie; a trie takes T_SLOTS slots
 V_SLOTS: Final = 34
 
-T_BYTE: Final = 0
-T_DEPTH: Final = 1
-T_END: Final = 2
-T_FIRST: Final = 3
-T_LAST: Final = 4
-T_TOKENS: Final = 5
+T_BYTE: Final = 0  # uint8[n]
+T_CHILDREN: Final = 1  # int32[n + 1]: the children of node i are children[i] .. children[i + 1] - 1
+T_FIRST: Final = 2  # int32[n]: the tokens that end at node i are tokens[first[i]] …
+T_LAST: Final = 3  # int32[n]: … to tokens[last[i] - 1]
+T_TOKENS: Final = 4  # int32[m]
+T_ROOTS: Final = 5  # number of nodes of depth 1, which are the first ones
 T_NODES: Final = 6
 T_SLOTS: Final = 8
 
@@ -117,11 +119,11 @@ X_STAMPS: Final = 6  # int64[2^k]
 X_STAMP: Final = 7
 X_VISITED_MASK: Final = 8
 X_CAPACITY: Final = 9
-X_WALK: Final = 10  # int32[longest token + 2]
-X_WALK_COUNTER: Final = 11  # int64[longest token + 2]
+X_WALK_NODE: Final = 10  # int32[nodes]: stack of nodes whose children are still to be visited
+X_WALK_COUNTER: Final = 11  # int32[nodes]
 X_IDS: Final = 12  # int32[2 * size]
-X_WALK_KEY: Final = 13  # int64[capacity]
-X_WALK_THREAD: Final = 14
+X_LIVE: Final = 13  # int64[4]
+X_WALK_CONFIG: Final = 14  # int32[nodes]
 X_SLOTS: Final = 15
 
 # --- state kinds and flags -----------------------------------------------------------------

@@ -19,6 +19,7 @@ demoted to a narrow one, whose tokens are walked.
 from __future__ import annotations
 
 import json
+from bisect import bisect_right, insort
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,11 +28,13 @@ import numpy as np
 from ..errors import LimitError
 from ..grammar import ir
 from ..grammar.automata.dfa import CharDFA
+from ..grammar.regular import CharSet
 from ..jit import kernel
 from ..limits import Limits
 from . import layout as L
 from .lowering import ByteRows, lower_string, lower_text
 from .memory import Arena
+from .prefix_runs import prefix_runs
 
 __all__ = ["Lexeme", "LexemeStore"]
 
@@ -120,6 +123,7 @@ class LexemeStore:
             (L.S_ROW, np.int64),
         ):
             self.arena.allocate(slot, capacity, dtype)
+        self.arena.allocate(L.S_LIVE, 4 * capacity, np.int64)
         self.arena.allocate(L.S_TRANSITIONS, 4 * capacity, np.int32)
         self.arena.allocate(L.S_CLASS_MAPS, 256 * 16, np.uint8)
         self.arena.allocate(L.S_OVERRIDES, 2 * capacity, np.int32)
@@ -128,6 +132,10 @@ class LexemeStore:
         self._overrides = 0
         self.arena.array(L.S_FLAGS)[L.STATE_END] = L.FLAG_ACCEPTING | L.FLAG_FINAL
         self._lexemes: dict[ir.Expr, Lexeme] = {}
+        # String lexemes by their start state, for the analysis of their states.
+        self._strings: dict[int, CharDFA] = {}
+        self._string_starts: list[int] = []
+        self._runs: dict[bytes, list[tuple[CharSet, int | None] | None]] = {}
         self._free_string = -1
         self._free_key: tuple[ByteRows, int] | None = None
 
@@ -155,6 +163,8 @@ class LexemeStore:
             )
             start = self._append(rows)
             self._mark_boundaries(rows, start)
+            self._strings[start] = expr.language
+            insort(self._string_starts, start)
             return Lexeme(start, L.NO_COUNTER, False)
         if isinstance(expr, ir.CountedString):
             allowed = L.COUNT_UNBOUNDED if expr.max is None else expr.max
@@ -199,6 +209,8 @@ class LexemeStore:
             for slot in (L.S_KIND, L.S_ARGUMENT, L.S_CLASSES):
                 array = self.arena.array(slot)
                 array[copy] = array[start]
+            live = self.arena.array(L.S_LIVE)
+            live[4 * copy : 4 * copy + 4] = live[4 * start : 4 * start + 4]
             start = copy
         return Lexeme(start, L.NO_COUNTER, nullable)
 
@@ -256,6 +268,8 @@ class LexemeStore:
         kind[states] = L.KIND_OVERRIDE
         # Only the boundaries of the free key have flags; overrides close the same tokens.
         flags[states] = flags[base + shift]
+        live = self.arena.array(L.S_LIVE).reshape(-1, 4)
+        live[states] = live[base + shift]
         sizes = 2 + 2 * (counts + ends)
         first = np.zeros(nodes + 1, np.int64)
         np.cumsum(sizes, out=first[1:])
@@ -298,6 +312,29 @@ class LexemeStore:
             return int(pool[self.arena.array(L.S_ARGUMENT)[state]])
         return state
 
+    def run_of(self, state: int) -> tuple[CharSet, int | None] | None:
+        """``(characters, r)`` if what may be written from a string state on begins with
+        exactly the texts of at most ``r`` (``None``: any number of) those characters.
+        """
+        index = bisect_right(self._string_starts, state) - 1
+        if index < 0:
+            return None
+        start = self._string_starts[index]
+        language = self._strings[start]
+        number = state - start
+        if not 1 <= number < len(language.trans):
+            return None
+        runs = self._runs.get(language.key)
+        if runs is None:
+            runs = self._runs[language.key] = prefix_runs(language)
+        return runs[number]
+
+    def star(self, characters: CharSet) -> int:
+        """Start state of JSON strings over a set of characters."""
+        return self.lexeme(
+            ir.StringLexeme(CharDFA.from_charset_repeat(characters, 0, None))
+        ).start
+
     # ------------------------------------------------------------------ storage
 
     def _mark_boundaries(self, rows: ByteRows, start: int) -> None:
@@ -323,6 +360,10 @@ class LexemeStore:
         self.arena.array(L.S_KIND)[start:stop] = L.KIND_CLASSED
         self.arena.array(L.S_CLASSES)[start:stop] = maps
         self.arena.array(L.S_ARGUMENT)[start:stop] = pool + classes * np.arange(count)
+        live = np.packbits((local != L.STATE_DEAD)[:, rows.byte_classes], axis=1, bitorder="little")
+        self.arena.array(L.S_LIVE)[4 * start : 4 * stop] = (
+            np.ascontiguousarray(live).view(np.int64).reshape(-1)
+        )
         return start + rows.start - 2
 
     def _reserve(self, count: int) -> int:
@@ -335,6 +376,7 @@ class LexemeStore:
         if self._states > len(self.arena.array(L.S_KIND)):
             for slot in (L.S_KIND, L.S_FLAGS, L.S_ARGUMENT, L.S_CLASSES, L.S_ROW):
                 self.arena.grow(slot, 2 * self._states)
+            self.arena.grow(L.S_LIVE, 8 * self._states)
         return start
 
     def _reserve_pool(self, slot: int, used: int, count: int) -> int:

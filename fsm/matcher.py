@@ -39,7 +39,19 @@ class Matcher:
     one FSM may be used by different threads at once.
     """
 
-    __slots__ = ("_bits", "_eos", "_fsm", "_nodes", "_rows", "_size", "_target", "_tokens")
+    __slots__ = (
+        "_address",
+        "_bits",
+        "_eos",
+        "_fsm",
+        "_lock",
+        "_nodes",
+        "_rows",
+        "_size",
+        "_stride",
+        "_target",
+        "_tokens",
+    )
 
     def __init__(self, fsm: TokenFSM) -> None:
         self._fsm = fsm
@@ -47,6 +59,9 @@ class Matcher:
         self._tokens: list[int] = []
         self._eos = frozenset(fsm.vocabulary.eos_ids)
         self._size = fsm.vocabulary.size
+        self._stride = 4 * ((self._size + 31) >> 5)
+        self._address = fsm.address
+        self._lock = fsm.lock
         # The bitmask of the last fill: checking it again would cost as much as filling it.
         self._bits: Any = None
         self._target = 0
@@ -95,7 +110,9 @@ class Matcher:
                 return False
             node = _DONE
         else:
-            node = self._fsm.advance(node, token)
+            with self._lock:
+                target = engine(self._address, L.OP_ACCEPT, node, token)
+            node = target if target >= 0 else self._fsm.advance(node, token)
             if node == L.CONFIG_DEAD:
                 return False
         self._nodes.append(node)
@@ -153,10 +170,14 @@ class Matcher:
         if not 0 <= row < self._rows:
             raise BitmaskError(f"row {row} is outside of a bitmask of {self._rows} rows")
         node = self._nodes[-1]
-        address = self._target + row * 4 * ((self._size + 31) >> 5)
+        address = self._target + row * self._stride
         if node == _DONE:
-            _clear(address, (self._size + 31) >> 5)
-        else:
+            host_words(address, self._stride // 4)[:] = 0
+            return
+        # What TokenFSM.fill does, without the call.
+        with self._lock:
+            result = engine(self._address, L.OP_FILL, node, address)
+        if result < 0:
             self._fsm.fill(node, address)
 
     def allowed_tokens(self) -> npt.NDArray[np.int32]:
@@ -198,7 +219,7 @@ def fill_bitmasks(matchers: Sequence[Matcher], bits: Any) -> None:
     target, rows = _rows_of(bits, size)
     if len(matchers) > rows:
         raise BitmaskError(f"{len(matchers)} matchers need more than the {rows} rows given")
-    stride = 4 * ((size + 31) >> 5)
+    stride = matchers[0]._stride
     plan: list[int] = []
     for index, matcher in enumerate(matchers):
         node = matcher._nodes[-1]
@@ -207,7 +228,7 @@ def fill_bitmasks(matchers: Sequence[Matcher], bits: Any) -> None:
                 f"matcher {index} has {matcher._size} tokens, the first one {size}"
             )
         if node == _DONE:
-            _clear(target + index * stride, stride // 4)
+            host_words(target + index * stride, stride // 4)[:] = 0
         else:
             plan += (matcher._fsm.address, node, target + index * stride)
     if not plan:
@@ -238,10 +259,6 @@ def _locks(matchers: Sequence[Matcher]) -> Iterator[None]:
         for key in sorted(locks):
             stack.enter_context(locks[key])
         yield
-
-
-def _clear(address: int, words: int) -> None:
-    host_words(address, words)[:] = 0
 
 
 def _rows_of(bits: Any, size: int) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..grammar.regular import CharSet
 from . import layout as L
 from .engine import engine
 from .lexemes import LexemeStore
@@ -64,30 +65,51 @@ class VocabularyTables:
         arena.allocate(L.V_COUNTER_ROWS, longest + 2, np.int64)
 
         self.scratch = scratch = Arena(L.X_SLOTS)
-        scratch.allocate(L.X_WALK, longest + 2, np.int32)
-        scratch.allocate(L.X_WALK_COUNTER, longest + 2, np.int64)
+        for slot in (L.X_WALK_NODE, L.X_WALK_CONFIG, L.X_WALK_COUNTER):
+            scratch.allocate(slot, len(trie) + 1, np.int32)
         scratch.allocate(
             L.X_IDS, 5 * vocabulary.size + 64 + len(vocabulary.eos_ids), np.int32
         )
+        scratch.allocate(L.X_LIVE, 4, np.int64)
         self.grow_scratch(1024)
         self._rows: list[npt.NDArray[np.uint32]] = []
         self._counts: npt.NDArray[np.uint16] | None = None
+        self._run_counts: dict[CharSet, npt.NDArray[np.uint16]] = {}
 
     # ------------------------------------------------------------------ rows
 
     def provide_row(self, fsm_address: int, state: int) -> None:
         """Compute the row of tokens that stay inside the string from a wide state on."""
         owner = self._store.row_owner(state)
-        row_address = int(self._store.arena.array(L.S_ROW)[owner])
-        if row_address == 0:
-            counts = self._inside_counts(fsm_address, owner)
-            inside = counts > 0
+        address = int(self._store.arena.array(L.S_ROW)[owner])
+        if address == 0:
+            inside = self._inside(fsm_address, owner)
             if np.count_nonzero(inside) < min(NARROW, self.vocabulary.size // 8):
+                self._store.demote(owner)
                 self._store.demote(state)
                 return
-            row_address = self._keep_row(inside)
-            self._store.set_row(owner, row_address)
-        self._store.set_row(state, row_address)
+            address = self._keep_row(inside)
+            self._store.set_row(owner, address)
+        self._store.set_row(state, address)
+
+    def _inside(self, fsm_address: int, state: int) -> npt.NDArray[np.bool_]:
+        """bool[size]: the tokens that stay inside a string from a state on.
+
+        Which ones depends only on the prefixes of what may still be written. Often these are
+        up to r characters of one set, from whatever pattern or position; then the lengths of
+        all tokens over that set decide, and are kept.
+        """
+        run = self._store.run_of(state)
+        if run is None:
+            return self._inside_counts(fsm_address, state) > 0
+        characters, most = run
+        counts = self._run_counts.get(characters)
+        if counts is None:
+            counts = self._inside_counts(fsm_address, self._store.star(characters) + 1)
+            self._run_counts[characters] = counts
+        if most is None:
+            return counts > 0
+        return (counts > 0) & (counts <= most + 1)
 
     def provide_counter_row(self, fsm_address: int, characters: int) -> None:
         """Compute the row of tokens that add at most so many characters to a free string."""
@@ -134,16 +156,27 @@ class VocabularyTables:
     # ------------------------------------------------------------------ tries
 
     def _put_trie(self, base: int, trie: Trie) -> None:
+        """Renumber a trie breadth first, where children are neighbours."""
         arena = self.arena
-        nodes = len(trie)
+        count = len(trie)
+        order = np.argsort(trie.depth, kind="stable")
+        rank = np.empty(count, np.int64)
+        rank[order] = np.arange(count)
+        # In preorder the parent is the last node before that is one less deep.
+        parents = _parents(trie)
+        below = np.bincount(rank[parents[parents >= 0]], minlength=count)
+        roots = int(np.count_nonzero(parents < 0))
+        children = np.full(count + 1, roots, np.int32)
+        np.cumsum(below, out=children[1:])
+        children[1:] += roots
         # Kernels take addresses: an empty array has none worth reading.
-        arena.put(base + L.T_BYTE, trie.byte if nodes else np.zeros(1, np.uint8))
-        arena.put(base + L.T_DEPTH, trie.depth if nodes else np.zeros(1, np.uint16))
-        arena.put(base + L.T_END, trie.end if nodes else np.zeros(1, np.int32))
-        arena.put(base + L.T_FIRST, trie.t0)
-        arena.put(base + L.T_LAST, trie.t1 if nodes else np.zeros(1, np.int32))
+        arena.put(base + L.T_BYTE, trie.byte[order] if count else np.zeros(1, np.uint8))
+        arena.put(base + L.T_CHILDREN, children)
+        arena.put(base + L.T_FIRST, trie.t0[:-1][order] if count else trie.t0)
+        arena.put(base + L.T_LAST, trie.t1[order] if count else trie.t0)
         arena.put(base + L.T_TOKENS, trie.tokens if len(trie.tokens) else np.zeros(1, np.int32))
-        arena.block[base + L.T_NODES] = nodes
+        arena.block[base + L.T_ROOTS] = roots
+        arena.block[base + L.T_NODES] = count
 
     def _put_suffixes(self, with_quote: npt.NDArray[np.int32]) -> None:
         entries: list[tuple[bytes, int, int]] = []
@@ -174,6 +207,17 @@ class VocabularyTables:
         )
         lengths = np.array([count for _, _, count in entries] or [0], np.int32)
         self.arena.put(L.V_SUFFIX_LENGTHS, lengths)
+
+
+def _parents(trie: Trie) -> npt.NDArray[np.int64]:
+    """int64[n]: the parent of each node, -1 at depth 1."""
+    parents = np.full(len(trie), -1, np.int64)
+    above = np.flatnonzero(trie.depth == 1)
+    for depth in range(2, trie.max_depth + 1):
+        level = np.flatnonzero(trie.depth == depth)
+        parents[level] = above[np.searchsorted(above, level) - 1]
+        above = level
+    return parents
 
 
 def _containing(vocabulary: Vocabulary, byte: int) -> npt.NDArray[np.bool_]:

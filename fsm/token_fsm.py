@@ -208,6 +208,8 @@ class TokenFSM:
         ):  # fmt: skip
             arena.allocate(slot, capacity, np.int32)
         arena.allocate(L.C_MASK_STATE, capacity, np.uint8)
+        arena.allocate(L.C_ROW_READY, capacity, np.uint8)
+        arena.array(L.C_ROW_READY)[: L.CONFIG_END + 1] = 1
         arena.allocate(L.C_MASK_ROW, capacity, np.int64)
         arena.allocate(L.C_NEXT, 256 * capacity, np.int32)
         arena.array(L.C_NEXT)[256 * DEAD : 256 * (L.CONFIG_END + 1)] = DEAD
@@ -239,7 +241,7 @@ class TokenFSM:
             capacity = min(2 * int(block[L.C_CONFIG_CAPACITY]), int(block[L.C_LIMIT_CONFIGS]))
             for slot in (
                 L.C_CONFIG_START, L.C_CONFIG_SIZE, L.C_MASK_START, L.C_MASK_SIZE,
-                L.C_MASK_STATE, L.C_MASK_ROW,
+                L.C_MASK_STATE, L.C_MASK_ROW, L.C_ROW_READY,
             ):  # fmt: skip
                 arena.grow(slot, capacity)
             arena.grow(L.C_NEXT, 256 * capacity)

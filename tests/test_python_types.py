@@ -21,6 +21,7 @@ from typing import (
     Generic,
     Literal,
     NamedTuple,
+    NotRequired,
     Optional,
     TypeVar,
     Union,
@@ -31,9 +32,6 @@ import pydantic
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maskwright.errors import GrammarError, UnsatisfiableError, UnsupportedSchemaError
-from maskwright.grammar.python_types import schema_of_type, spellings
-from maskwright.grammar.python_types.digit_ranges import integers
 from pydantic import (
     UUID4,
     AliasChoices,
@@ -50,7 +48,11 @@ from pydantic import (
     StringConstraints,
     TypeAdapter,
 )
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict  # pydantic asks for this one before Python 3.12
+
+from maskwright.errors import GrammarError, UnsatisfiableError, UnsupportedSchemaError
+from maskwright.grammar.python_types import schema_of_type, spellings
+from maskwright.grammar.python_types.digit_ranges import integers
 
 
 def matches(tp: Any, text: str) -> bool:
@@ -367,7 +369,7 @@ REFUSED: list[tuple[Any, type[GrammarError], str]] = [
 
 
 @pytest.mark.parametrize(
-    ("tp", "error", "says"), REFUSED, ids=[f"{str(tp):.40}" for tp, *_ in REFUSED]
+    ("tp", "error", "says"), REFUSED, ids=[f"{tp!s:.40}" for tp, *_ in REFUSED]
 )
 def test_what_cannot_be_described_is_refused(tp: Any, error: type[GrammarError], says: str) -> None:
     with pytest.raises(error, match=re.escape(says)):

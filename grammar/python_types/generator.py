@@ -228,7 +228,7 @@ class TypeSchemaGenerator(GenerateJsonSchema):
     def _readable(self, made: dict[str, Any], schema: Any) -> dict[str, Any]:
         """Leave out the members whose JSON text pydantic does not read back."""
         bare = {key: value for key, value in schema.items() if key != "ref"}
-        validator = SchemaValidator(bare)  # type: ignore[arg-type]
+        validator = SchemaValidator(bare)
         members = []
         for value in made["enum"] if "enum" in made else [made["const"]]:
             try:
