@@ -19,6 +19,7 @@ from ..grammar.json_schema import JsonOptions, JsonSchemaGrammar
 from ..grammar.regex import fullmatch_language
 from ..grammar.static import StaticGrammar
 from ..limits import DEFAULT_LIMITS, Limits
+from .grammar_tables import TablePool
 from .lexemes import LexemeStore
 from .tables import VocabularyTables
 from .token_fsm import TokenFSM
@@ -41,12 +42,15 @@ class Compiler:
         self._lock = RLock()
         self._store = LexemeStore(limits)
         self._tables = VocabularyTables(vocabulary, self._store)
+        self._pool = TablePool(self._tables.words)
         self._automata: dict[Hashable, Any] = {}
 
     def grammar(self, grammar: ir.Grammar) -> TokenFSM:
         """Compile a grammar that is already in the IR."""
         with self._lock:
-            return TokenFSM(grammar, self._store, self._tables, self.limits, self._lock)
+            return TokenFSM(
+                grammar, self._store, self._tables, self._pool, self.limits, self._lock
+            )
 
     def json_schema(
         self, schema: Mapping[str, Any] | bool | str, *, options: JsonOptions | None = None
@@ -119,4 +123,4 @@ class Compiler:
     @property
     def nbytes(self) -> int:
         """Bytes of what all grammars share."""
-        return self._tables.nbytes + self._store.arena.nbytes
+        return self._tables.nbytes + self._store.arena.nbytes + self._pool.nbytes

@@ -63,6 +63,7 @@ from .layout import (
     C_EDGE_TARGET,
     C_FINAL,
     C_LIMIT_CONFIGS,
+    C_LIVE,
     C_LIMIT_DEPTH,
     C_LIMIT_THREADS,
     C_MASK_ID_CAPACITY,
@@ -92,6 +93,7 @@ from .layout import (
     CONTINUATION_START,
     COUNT_UNBOUNDED,
     DENSE_IDS,
+    DENSE_STATES,
     EDGE_EPSILON,
     EDGE_LEXEME,
     FLAG_ACCEPTING,
@@ -118,6 +120,7 @@ from .layout import (
     OP_ACCEPTING,
     OP_FILL,
     OP_FILL_MANY,
+    OP_COUNT_ROW,
     OP_FORCED,
     OP_INSIDE,
     OP_MASK,
@@ -165,8 +168,9 @@ from .layout import (
     X_CAPACITY,
     X_CLOSE_COUNTER,
     X_CLOSE_KEY,
+    X_DENSE,
+    X_DENSE_INDEX,
     X_IDS,
-    X_LIVE,
     X_STACK,
     X_STAMP,
     X_STAMPS,
@@ -466,8 +470,8 @@ def _closure(fsm, continuation):
 
 
 @helper("int64(int64[::1], int64, int64[::1], int64[::1], int64)")
-def _append_closure(fsm, config, keys, counters, size):
-    """Add a closure's threads to a set being built -> its size, or a signal."""
+def _append_threads(fsm, config, keys, counters, size):
+    """Add a configuration's threads to a set being built -> its size, or a signal."""
     scratch = view_i64(fsm[C_SCRATCH])
     start = view_i32(fsm[C_CONFIG_START])[config]
     count = view_i32(fsm[C_CONFIG_SIZE])[config]
@@ -494,7 +498,7 @@ def _step_thread(fsm, key, counter, byte, keys, counters, size):
         closure = _closure(fsm, continuation)
         if closure < 0:
             return closure
-        return _append_closure(fsm, closure, keys, counters, size)
+        return _append_threads(fsm, closure, keys, counters, size)
     if size + 1 > view_i64(fsm[C_SCRATCH])[X_CAPACITY]:
         return _signal(fsm, SIGNAL_GROW, GROW_SCRATCH)
     keys[size] = (state << 32) | continuation
@@ -502,50 +506,105 @@ def _step_thread(fsm, key, counter, byte, keys, counters, size):
     return size + 1
 
 
-@helper("void(int64[::1], int64, int64[::1])")
-def _add_live_bytes(store, state, live):
-    """Bytes on which a state may have a transition (a few too many for an override)."""
-    kind = view_u8(store[S_KIND])[state]
-    if kind == KIND_BYTE or kind == KIND_LAST_BYTE:
-        byte = view_i32(store[S_ARGUMENT])[state]
-        live[byte >> 6] |= 1 << (byte & 63)
-    elif kind != KIND_NONE:
-        bits = view_i64(store[S_LIVE])
-        for w in range(4):
-            live[w] |= bits[4 * state + w]
+@helper("void(int64[::1], int64)")
+def _mark_own_bytes(fsm, config):
+    """Collect the bytes on which a configuration's own threads may have a transition."""
+    outlined()
+    store = view_i64(fsm[C_STORE])
+    kinds = view_u8(store[S_KIND])
+    arguments = view_i32(store[S_ARGUMENT])
+    bits = view_i64(store[S_LIVE])
+    keys = view_i64(fsm[C_THREAD_KEY])
+    live = view_i64(fsm[C_LIVE])
+    own = 4 * config
+    for w in range(4):
+        live[own + w] = 0
+    start = view_i32(fsm[C_CONFIG_START])[config]
+    for i in range(start, start + view_i32(fsm[C_CONFIG_SIZE])[config]):
+        state = keys[i] >> 32
+        kind = kinds[state]
+        if kind == KIND_BYTE or kind == KIND_LAST_BYTE:
+            byte = arguments[state]
+            live[own + (byte >> 6)] |= 1 << (byte & 63)
+        elif kind != KIND_NONE:
+            # For an override a few too many: its steps find out.
+            for w in range(4):
+                live[own + w] |= bits[4 * state + w]
 
 
-@helper("int64(int64[::1], int64)")
+@helper("void(int64[::1], int64)")
 def _mark_dead_bytes(fsm, config):
-    """Fill the dead entries of a configuration's row at once -> 0, or a signal.
+    """Fill the dead entries of a configuration's row at once, by its set of live bytes.
 
     Most bytes are dead in most configurations, and a walk asks for all of them.
     """
-    outlined()
-    store = view_i64(fsm[C_STORE])
-    flags = view_u8(store[S_FLAGS])
-    keys = view_i64(fsm[C_THREAD_KEY])
-    starts = view_i32(fsm[C_CONFIG_START])
-    sizes = view_i32(fsm[C_CONFIG_SIZE])
-    live = view_i64(view_i64(fsm[C_SCRATCH])[X_LIVE])
+    transitions = view_i32(fsm[C_NEXT])
+    live = view_i64(fsm[C_LIVE])
+    row = config * 256
     for w in range(4):
-        live[w] = 0
-    start = starts[config]
-    for i in range(start, start + sizes[config]):
-        state = keys[i] >> 32
-        _add_live_bytes(store, state, live)
-        if flags[state] & FLAG_ACCEPTING:
+        bits = live[4 * config + w]
+        if bits == 0:
+            for i in range(64):
+                transitions[row + i] = CONFIG_DEAD
+        elif bits != -1:
+            for i in range(64):
+                if (bits >> i) & 1 == 0:
+                    transitions[row + i] = CONFIG_DEAD
+        row += 64
+    view_u8(fsm[C_ROW_READY])[config] = 1
+
+
+@helper("int64(int64[::1], int64, int64)")
+def _step_closure(fsm, config, byte):
+    """``next[config, byte]`` of a closure, whose threads never accept, or a signal."""
+    outlined()
+    transitions = view_i32(fsm[C_NEXT])
+    known = transitions[config * 256 + byte]
+    if known != CONFIG_UNKNOWN:
+        return known
+    if view_u8(fsm[C_ROW_READY])[config] == 0:
+        _mark_own_bytes(fsm, config)
+        _mark_dead_bytes(fsm, config)
+        if transitions[config * 256 + byte] == CONFIG_DEAD:
+            return CONFIG_DEAD
+    scratch = view_i64(fsm[C_SCRATCH])
+    keys = view_i64(scratch[X_STEP_KEY])
+    counters = view_i64(scratch[X_STEP_COUNTER])
+    pool_keys = view_i64(fsm[C_THREAD_KEY])
+    pool_counters = view_i64(fsm[C_THREAD_COUNTER])
+    start = view_i32(fsm[C_CONFIG_START])[config]
+    size = 0
+    for i in range(start, start + view_i32(fsm[C_CONFIG_SIZE])[config]):
+        size = _step_thread(fsm, pool_keys[i], pool_counters[i], byte, keys, counters, size)
+        if size < 0:
+            return size
+    target = _intern_config(fsm, keys, counters, size)
+    if target >= 0:
+        transitions[config * 256 + byte] = target
+    return target
+
+
+@helper("int64(int64[::1], int64)")
+def _mark_all_bytes(fsm, config):
+    """Mark the dead bytes of any configuration, implied closures included -> 0, or a signal."""
+    outlined()
+    flags = view_u8(view_i64(fsm[C_STORE])[S_FLAGS])
+    keys = view_i64(fsm[C_THREAD_KEY])
+    live = view_i64(fsm[C_LIVE])
+    ready = view_u8(fsm[C_ROW_READY])
+    _mark_own_bytes(fsm, config)
+    start = view_i32(fsm[C_CONFIG_START])[config]
+    for i in range(start, start + view_i32(fsm[C_CONFIG_SIZE])[config]):
+        if flags[keys[i] >> 32] & FLAG_ACCEPTING:
             closure = _closure(fsm, keys[i] & 0xFFFFFFFF)
             if closure < 0:
                 return closure
-            first = starts[closure]
-            for j in range(first, first + sizes[closure]):
-                _add_live_bytes(store, keys[j] >> 32, live)
-    transitions = view_i32(fsm[C_NEXT])
-    for byte in range(256):
-        if (live[byte >> 6] >> (byte & 63)) & 1 == 0:
-            transitions[config * 256 + byte] = CONFIG_DEAD
-    view_u8(fsm[C_ROW_READY])[config] = 1
+            if ready[closure] == 0:
+                _mark_own_bytes(fsm, closure)
+                _mark_dead_bytes(fsm, closure)
+            for w in range(4):
+                live[4 * config + w] |= live[4 * closure + w]
+    _mark_dead_bytes(fsm, config)
     return 0
 
 
@@ -558,40 +617,54 @@ def _step(fsm, config, byte):
     if known != CONFIG_UNKNOWN:
         return known
     if view_u8(fsm[C_ROW_READY])[config] == 0:
-        signal = _mark_dead_bytes(fsm, config)
+        signal = _mark_all_bytes(fsm, config)
         if signal < 0:
             return signal
         if transitions[config * 256 + byte] == CONFIG_DEAD:
             return CONFIG_DEAD
-    scratch = view_i64(fsm[C_SCRATCH])
-    keys = view_i64(scratch[X_STEP_KEY])
-    counters = view_i64(scratch[X_STEP_COUNTER])
     flags = view_u8(view_i64(fsm[C_STORE])[S_FLAGS])
     pool_keys = view_i64(fsm[C_THREAD_KEY])
     pool_counters = view_i64(fsm[C_THREAD_COUNTER])
-    starts = view_i32(fsm[C_CONFIG_START])
-    sizes = view_i32(fsm[C_CONFIG_SIZE])
-    start = starts[config]
-    size = 0
-    for i in range(start, start + sizes[config]):
-        key = pool_keys[i]
-        size = _step_thread(fsm, key, pool_counters[i], byte, keys, counters, size)
-        if size < 0:
-            return size
-        if flags[key >> 32] & FLAG_ACCEPTING:
-            closure = _closure(fsm, key & 0xFFFFFFFF)
+    start = view_i32(fsm[C_CONFIG_START])[config]
+    stop = start + view_i32(fsm[C_CONFIG_SIZE])[config]
+    # Steps of implied closures first: they use the same buffers.
+    implied = 0
+    after = CONFIG_DEAD
+    for i in range(start, stop):
+        if flags[pool_keys[i] >> 32] & FLAG_ACCEPTING:
+            closure = _closure(fsm, pool_keys[i] & 0xFFFFFFFF)
             if closure < 0:
                 return closure
-            first = starts[closure]
-            for j in range(first, first + sizes[closure]):
-                size = _step_thread(
-                    fsm, pool_keys[j], pool_counters[j], byte, keys, counters, size
-                )
-                if size < 0:
-                    return size
-    target = _intern_config(fsm, keys, counters, size)
-    if target >= 0:
-        transitions[config * 256 + byte] = target
+            target = _step_closure(fsm, closure, byte)
+            if target < 0:
+                return target
+            if target != CONFIG_DEAD:
+                implied += 1
+                after = target
+    scratch = view_i64(fsm[C_SCRATCH])
+    keys = view_i64(scratch[X_STEP_KEY])
+    counters = view_i64(scratch[X_STEP_COUNTER])
+    size = 0
+    for i in range(start, stop):
+        size = _step_thread(fsm, pool_keys[i], pool_counters[i], byte, keys, counters, size)
+        if size < 0:
+            return size
+    if implied == 1 and size == 0:
+        target = after
+    else:
+        if implied > 0:
+            for i in range(start, stop):
+                if flags[pool_keys[i] >> 32] & FLAG_ACCEPTING:
+                    closure = _closure(fsm, pool_keys[i] & 0xFFFFFFFF)
+                    target = _step_closure(fsm, closure, byte)
+                    if target != CONFIG_DEAD:
+                        size = _append_threads(fsm, target, keys, counters, size)
+                        if size < 0:
+                            return size
+        target = _intern_config(fsm, keys, counters, size)
+        if target < 0:
+            return target
+    transitions[config * 256 + byte] = target
     return target
 
 
@@ -682,6 +755,15 @@ def _walk(fsm, config, counter, trie, ids, count):
         config = configs[height]
 
 
+@helper("int64(int64[::1], uint8[::1], int64, int64)")
+def _step_inside(store, flags, state, byte):
+    """One byte without leaving the lexeme, regardless of length bounds -> state."""
+    target, _ = _step_state(store, state, COUNT_UNBOUNDED, byte)
+    if flags[target] & FLAG_FINAL:
+        return STATE_DEAD
+    return target
+
+
 @helper("int64(int64[::1], int64, uint16[::1])")
 def _inside(fsm, state, counts):
     """Characters of every token that stays inside a string lexeme from ``state`` on.
@@ -703,6 +785,9 @@ def _inside(fsm, state, counts):
     nodes = view_i32(scratch[X_WALK_NODE])
     states = view_i32(scratch[X_WALK_CONFIG])
     begun = view_i32(scratch[X_WALK_COUNTER])
+    dense = view_i32(scratch[X_DENSE])
+    index = view_i32(scratch[X_DENSE_INDEX])
+    used = 0
     height = 0
     low = 0
     high = vocabulary[trie + T_ROOTS]
@@ -710,9 +795,19 @@ def _inside(fsm, state, counts):
     while True:
         if flags[state] & FLAG_BOUNDARY:
             so_far += 1
+        row = index[state] * 256
+        if row == 0 and used < DENSE_STATES:
+            used += 1
+            index[state] = used
+            row = used * 256
+            for symbol in range(256):
+                dense[row + symbol] = _step_inside(store, flags, state, symbol)
         for node in range(low, high):
-            target, _ = _step_state(store, state, COUNT_UNBOUNDED, byte[node])
-            if target == STATE_DEAD or flags[target] & FLAG_FINAL:
+            if row > 0:
+                target = dense[row + byte[node]]
+            else:
+                target = _step_inside(store, flags, state, byte[node])
+            if target == STATE_DEAD:
                 continue
             for i in range(first[node], last[node]):
                 counts[tokens[i]] = so_far + 1
@@ -729,6 +824,26 @@ def _inside(fsm, state, counts):
         high = children[node + 1]
         state = states[height]
         so_far = begun[height]
+
+
+@helper("int64(int64[::1], int64, int64, int64)")
+def _count_row(fsm, counts_address, row_address, most):
+    """Write the row of tokens with ``1 <= count <= most`` -> how many there are."""
+    outlined()
+    vocabulary = view_i64(fsm[C_VOCABULARY])
+    counts = view_u16(counts_address)
+    row = view_u32(row_address)
+    size = vocabulary[V_SIZE]
+    total = 0
+    for w in range(vocabulary[V_WORDS]):
+        bits = 0
+        for i in range(min(32, size - 32 * w)):
+            count = counts[32 * w + i]
+            if 1 <= count <= most:
+                bits |= 1 << i
+                total += 1
+        row[w] = bits
+    return total
 
 
 @helper("int64(int64[::1], int64)")
@@ -790,6 +905,9 @@ def _subset(fsm, config, wide):
 def _inside_row(fsm, state, counter):
     """Address of the row of tokens that stay inside the string, or a signal."""
     store = view_i64(fsm[C_STORE])
+    if view_u8(store[S_KIND])[state] == KIND_OVERRIDE:
+        # The same tokens stay inside: an override only changes which names may close.
+        state = view_i32(store[S_OVERRIDES])[view_i32(store[S_ARGUMENT])[state]]
     if view_u8(store[S_KIND])[state] == KIND_COUNTED:
         allowed = counter & COUNT_UNBOUNDED
         if allowed != COUNT_UNBOUNDED:
@@ -1095,6 +1213,8 @@ def engine(block, operation, x, y):
         return _mask(fsm, x)
     if operation == OP_INSIDE:
         return _inside(fsm, x, view_u16(y))
+    if operation == OP_COUNT_ROW:
+        return _count_row(fsm, x, y, fsm[C_SIGNAL])
     if operation == OP_FORCED:
         return _forced(fsm, x)
     if operation == OP_REHASH_CONFIGS:

@@ -68,7 +68,8 @@ C_LIMIT_CONFIGS: Final = 40
 C_LIMIT_THREADS: Final = 41
 C_LIMIT_DEPTH: Final = 42
 C_ROW_READY: Final = 43  # uint8[configuration]: bytes without a transition are marked dead
-C_SLOTS: Final = 44
+C_LIVE: Final = 44  # int64[configuration * 4]: 256 bits, bytes that are not marked dead
+C_SLOTS: Final = 45
 
 # --- store block ---------------------------------------------------------------------------
 S_KIND: Final = 0  # uint8[state]
@@ -122,9 +123,10 @@ X_CAPACITY: Final = 9
 X_WALK_NODE: Final = 10  # int32[nodes]: stack of nodes whose children are still to be visited
 X_WALK_COUNTER: Final = 11  # int32[nodes]
 X_IDS: Final = 12  # int32[2 * size]
-X_LIVE: Final = 13  # int64[4]
-X_WALK_CONFIG: Final = 14  # int32[nodes]
-X_SLOTS: Final = 15
+X_WALK_CONFIG: Final = 13  # int32[nodes]
+X_DENSE: Final = 14  # int32[(DENSE_STATES + 1) * 256]: full rows of the first states of a walk
+X_DENSE_INDEX: Final = 15  # int32[states]: which of them, 0 = none
+X_SLOTS: Final = 16
 
 # --- state kinds and flags -----------------------------------------------------------------
 KIND_NONE: Final = 0  # no transitions
@@ -190,8 +192,12 @@ OP_MASK: Final = 7  # configuration: compute its mask
 OP_REHASH_CONFIGS: Final = 8
 OP_REHASH_CONTINUATIONS: Final = 9
 OP_FORCED: Final = 10  # configuration -> the only byte that may follow, or NOT_FORCED
+OP_COUNT_ROW: Final = 11  # addresses of counts and of a row; C_SIGNAL: the largest count
 
 NOT_FORCED: Final = 256
+
+DENSE_STATES: Final = 64
+"""States of a lexeme whose rows are unfolded for a walk of the whole vocabulary."""
 
 DENSE_IDS: Final = 384
 """A mask with more listed ids than this is stored as a row of its own."""

@@ -57,25 +57,32 @@ class Lexeme:
 
 
 @kernel(
-    "int64(uint8[::1], int64[::1], int32[:, ::1], uint8[::1], int64, int32[::1],"
-    " int32[::1], int32[::1], int32[::1], int32[::1])"
+    "int64(uint8[::1], int64[::1], int32[:, ::1], uint8[::1], int64, int64, int64, int64,"
+    " uint8[::1], uint8[::1], int32[::1], int64[::1], int32[::1])"
 )
 def _override_trie(  # type: ignore[no-untyped-def]
-    blob, offsets, rows, classes, root, base, parents, counts, ends, bytes_
-):
-    """Number the nodes of a trie of distinct sorted keys in preorder -> number of nodes.
+    blob, offsets, rows, classes, root, shift, start, pool_start,
+    kinds, flags, arguments, live, pool,
+):  # fmt: skip
+    """Write override states for a trie of distinct sorted keys -> number of trie nodes.
 
-    ``base[n]``: local state of the free key automaton after the node's prefix, ``counts[n]``: children, ``ends[n]``: 1 if a key ends here. Node 0 is empty.
+    Args:
+        blob, offsets: the keys.
+        rows, classes, root, shift: the free key automaton, its first character state, and
+            what turns its local numbers into states of the store.
+        start: state of trie node 0 (the empty prefix); node ``n`` is ``start + n``, in preorder.
+        pool_start: where their overrides begin in ``pool``.
     """
+    room = offsets[-1] + 1
+    base = np.empty(room, np.int64)
+    parents = np.empty(room, np.int64)
+    symbols = np.empty(room, np.int64)
+    counts = np.zeros(room, np.int64)
+    ends = np.zeros(room, np.int64)
+    path = np.empty(room, np.int64)
     base[0] = root
-    parents[0] = -1
-    counts[0] = 0
-    ends[0] = 0
+    path[0] = 0
     nodes = 1
-    longest = 0
-    for k in range(len(offsets) - 1):
-        longest = max(longest, offsets[k + 1] - offsets[k])
-    path = np.zeros(longest + 1, np.int64)
     for k in range(len(offsets) - 1):
         first = offsets[k]
         last = offsets[k + 1]
@@ -92,14 +99,37 @@ def _override_trie(  # type: ignore[no-untyped-def]
         for i in range(first + shared, last):
             base[nodes] = rows[base[node], classes[blob[i]]]
             parents[nodes] = node
-            bytes_[nodes] = blob[i]
-            counts[nodes] = 0
-            ends[nodes] = 0
+            symbols[nodes] = blob[i]
             counts[node] += 1
             node = nodes
             nodes += 1
             path[i - first + 1] = node
         ends[node] = 1
+    where = pool_start
+    for node in range(nodes):
+        state = start + node
+        free = base[node] + shift
+        kinds[state] = L.KIND_OVERRIDE
+        # An override only closes fewer names: the tokens inside are those of the free key.
+        flags[state] = flags[free]
+        arguments[state] = where
+        for w in range(4):
+            live[4 * state + w] = live[4 * free + w]
+        pool[where] = free
+        pool[where + 1] = 0
+        where += 2 + 2 * (counts[node] + ends[node])
+        if ends[node]:
+            pool[where - 2] = _QUOTE
+            pool[where - 1] = L.STATE_DEAD
+        if node > 0:
+            # Children come after their parent, so its record exists.
+            record = arguments[start + parents[node]]
+            slot = record + 2 + 2 * pool[record + 1]
+            pool[slot] = symbols[node]
+            pool[slot + 1] = state
+            pool[record + 1] += 1
+    for node in range(nodes):
+        pool[arguments[start + node] + 1] += ends[node]
     return nodes
 
 
@@ -138,6 +168,11 @@ class LexemeStore:
         self._runs: dict[bytes, list[tuple[CharSet, int | None] | None]] = {}
         self._free_string = -1
         self._free_key: tuple[ByteRows, int] | None = None
+
+    @property
+    def state_count(self) -> int:
+        """Number of states so far."""
+        return self._states
 
     # ------------------------------------------------------------------ lookup by value
 
@@ -246,53 +281,27 @@ class LexemeStore:
         if not spellings:
             return Lexeme(free, L.NO_COUNTER, False)
         keys = sorted(spellings)
-        blob = np.frombuffer(b"".join(keys) or b"\0", np.uint8).copy()
+        blob = np.array(bytearray(b"".join(keys)), np.uint8)
         offsets = np.zeros(len(keys) + 1, np.int64)
         np.cumsum([len(key) for key in keys], out=offsets[1:])
-        room = int(offsets[-1]) + 1
-        base, parents, counts, ends, bytes_ = np.empty((5, room), np.int32)
-        shift = free - rows.start
+        # At most: a record of two numbers a node, two more for each node but the first one as
+        # its parent's child, and two for each key's end.
+        nodes = len(blob) + 1
+        pool_start = self._reserve_pool(
+            L.S_OVERRIDES, self._overrides, 4 * nodes + 2 * len(keys)
+        )
+        start = self._reserve(nodes + 1)
+        arena = self.arena
+        arena.array(L.S_KIND)[start] = L.KIND_BYTE
+        arena.array(L.S_ARGUMENT)[start] = _QUOTE
         nodes = _override_trie(
             blob, offsets, rows.rows, rows.byte_classes, rows.first_character,
-            base, parents, counts, ends, bytes_,
+            free - rows.start, start + 1, pool_start,
+            arena.array(L.S_KIND), arena.array(L.S_FLAGS), arena.array(L.S_ARGUMENT),
+            arena.array(L.S_LIVE), arena.array(L.S_OVERRIDES),
         )  # fmt: skip
-        base, parents, counts = base[:nodes], parents[:nodes], counts[:nodes]
-        ends, bytes_ = ends[:nodes], bytes_[:nodes]
-        # State 0 reads the quote, then state n + 1 stands for node n.
-        start = self._reserve(nodes + 1)
-        kind, flags = self.arena.array(L.S_KIND), self.arena.array(L.S_FLAGS)
-        argument = self.arena.array(L.S_ARGUMENT)
-        kind[start] = L.KIND_BYTE
-        argument[start] = _QUOTE
-        states = slice(start + 1, start + 1 + nodes)
-        kind[states] = L.KIND_OVERRIDE
-        # Only the boundaries of the free key have flags; overrides close the same tokens.
-        flags[states] = flags[base + shift]
-        live = self.arena.array(L.S_LIVE).reshape(-1, 4)
-        live[states] = live[base + shift]
-        sizes = 2 + 2 * (counts + ends)
-        first = np.zeros(nodes + 1, np.int64)
-        np.cumsum(sizes, out=first[1:])
-        total = int(first[-1])
-        pool_start = self._reserve_pool(L.S_OVERRIDES, self._overrides, total)
-        self._overrides += total
-        pool = self.arena.array(L.S_OVERRIDES)[pool_start : pool_start + total]
-        pool[first[:-1]] = base + shift
-        pool[first[:-1] + 1] = counts + ends
-        argument[states] = first[:-1] + pool_start
-        # Children come after their parent in preorder; a stable sort by parent ranks them.
-        children = np.arange(1, nodes)
-        order = np.argsort(parents[1:], kind="stable")
-        children = children[order]
-        owners = parents[children]
-        ranks = np.arange(nodes - 1) - np.searchsorted(owners, owners)
-        where = first[owners] + 2 + 2 * ranks
-        pool[where] = bytes_[children]
-        pool[where + 1] = start + 1 + children
-        closed = np.flatnonzero(ends)
-        where = first[closed] + 2 + 2 * counts[closed]
-        pool[where] = _QUOTE
-        pool[where + 1] = L.STATE_DEAD
+        self._states = start + 1 + nodes
+        self._overrides += 4 * nodes + 2 * len(keys)
         return Lexeme(start, L.NO_COUNTER, False)
 
     # ------------------------------------------------------------------ rows of inside tokens
@@ -304,13 +313,6 @@ class LexemeStore:
     def demote(self, state: int) -> None:
         """Make a state narrow: its tokens are few enough to be walked."""
         self.arena.array(L.S_FLAGS)[state] &= ~np.uint8(L.FLAG_WIDE | L.FLAG_UNIVERSAL)
-
-    def row_owner(self, state: int) -> int:
-        """The state whose inside tokens are the same: the base of an override."""
-        if self.arena.array(L.S_KIND)[state] == L.KIND_OVERRIDE:
-            pool = self.arena.array(L.S_OVERRIDES)
-            return int(pool[self.arena.array(L.S_ARGUMENT)[state]])
-        return state
 
     def run_of(self, state: int) -> tuple[CharSet, int | None] | None:
         """``(characters, r)`` if what may be written from a string state on begins with
@@ -375,12 +377,12 @@ class LexemeStore:
             )
         if self._states > len(self.arena.array(L.S_KIND)):
             for slot in (L.S_KIND, L.S_FLAGS, L.S_ARGUMENT, L.S_CLASSES, L.S_ROW):
-                self.arena.grow(slot, 2 * self._states)
-            self.arena.grow(L.S_LIVE, 8 * self._states)
+                self.arena.extend(slot, 2 * self._states)
+            self.arena.extend(L.S_LIVE, 8 * self._states)
         return start
 
     def _reserve_pool(self, slot: int, used: int, count: int) -> int:
         if used + count > len(self.arena.array(slot)):
-            self.arena.grow(slot, 2 * (used + count))
+            self.arena.extend(slot, 2 * (used + count))
         return used
 

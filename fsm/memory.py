@@ -123,7 +123,7 @@ class Arena:
     def array(self, slot: int) -> npt.NDArray[Any]:
         return self._arrays[slot]
 
-    def grow(self, slot: int, length: int) -> npt.NDArray[Any]:
+    def extend(self, slot: int, length: int) -> npt.NDArray[Any]:
         """Replace the array by a longer one with the same beginning and zeros after it."""
         old = self._arrays[slot]
         new = np.zeros(length, old.dtype)

@@ -70,66 +70,61 @@ class VocabularyTables:
         scratch.allocate(
             L.X_IDS, 5 * vocabulary.size + 64 + len(vocabulary.eos_ids), np.int32
         )
-        scratch.allocate(L.X_LIVE, 4, np.int64)
+        scratch.allocate(L.X_DENSE, (L.DENSE_STATES + 1) * 256, np.int32)
         self.grow_scratch(1024)
         self._rows: list[npt.NDArray[np.uint32]] = []
-        self._counts: npt.NDArray[np.uint16] | None = None
+        self._free_counts: npt.NDArray[np.uint16] | None = None
         self._run_counts: dict[CharSet, npt.NDArray[np.uint16]] = {}
 
     # ------------------------------------------------------------------ rows
 
-    def provide_row(self, fsm_address: int, state: int) -> None:
-        """Compute the row of tokens that stay inside the string from a wide state on."""
-        owner = self._store.row_owner(state)
-        address = int(self._store.arena.array(L.S_ROW)[owner])
-        if address == 0:
-            inside = self._inside(fsm_address, owner)
-            if np.count_nonzero(inside) < min(NARROW, self.vocabulary.size // 8):
-                self._store.demote(owner)
-                self._store.demote(state)
-                return
-            address = self._keep_row(inside)
-            self._store.set_row(owner, address)
-        self._store.set_row(state, address)
+    def provide_row(self, fsm: Arena, state: int) -> None:
+        """Compute the row of tokens that stay inside the string from a wide state on.
 
-    def _inside(self, fsm_address: int, state: int) -> npt.NDArray[np.bool_]:
-        """bool[size]: the tokens that stay inside a string from a state on.
-
-        Which ones depends only on the prefixes of what may still be written. Often these are
-        up to r characters of one set, from whatever pattern or position; then the lengths of
-        all tokens over that set decide, and are kept.
+        Which tokens depends only on how what may still be written can begin. Often that is up
+        to r characters of one set, from whatever pattern or position: then the lengths of all
+        tokens over that set decide, and are kept.
         """
         run = self._store.run_of(state)
         if run is None:
-            return self._inside_counts(fsm_address, state) > 0
-        characters, most = run
-        counts = self._run_counts.get(characters)
-        if counts is None:
-            counts = self._inside_counts(fsm_address, self._store.star(characters) + 1)
-            self._run_counts[characters] = counts
-        if most is None:
-            return counts > 0
-        return (counts > 0) & (counts <= most + 1)
+            counts, most = self._inside_counts(fsm, state), None
+        else:
+            characters, most = run
+            known = self._run_counts.get(characters)
+            if known is None:
+                known = self._inside_counts(fsm, self._store.star(characters) + 1)
+                self._run_counts[characters] = known
+            counts = known
+        row, tokens = self._row(fsm, counts, most)
+        if tokens < min(NARROW, self.vocabulary.size // 8):
+            self._store.demote(state)
+        else:
+            self._rows.append(row)
+            self._store.set_row(state, address_of(row))
 
-    def provide_counter_row(self, fsm_address: int, characters: int) -> None:
+    def provide_counter_row(self, fsm: Arena, characters: int) -> None:
         """Compute the row of tokens that add at most so many characters to a free string."""
-        if self._counts is None:
-            boundary = self._store.free_string() + 1
-            self._counts = self._inside_counts(fsm_address, boundary)
-        inside = (self._counts > 0) & (self._counts <= characters + 1)
-        self.arena.array(L.V_COUNTER_ROWS)[characters] = self._keep_row(inside)
+        if self._free_counts is None:
+            self._free_counts = self._inside_counts(fsm, self._store.free_string() + 1)
+        row, _ = self._row(fsm, self._free_counts, characters)
+        self._rows.append(row)
+        self.arena.array(L.V_COUNTER_ROWS)[characters] = address_of(row)
 
-    def _inside_counts(self, fsm_address: int, state: int) -> npt.NDArray[np.uint16]:
+    def _inside_counts(self, fsm: Arena, state: int) -> npt.NDArray[np.uint16]:
+        """uint16[size]: 1 + the characters begun of tokens that stay inside, 0 for others."""
         counts = np.zeros(self.vocabulary.size, np.uint16)
-        engine(fsm_address, L.OP_INSIDE, state, address_of(counts))
+        self.scratch.allocate(L.X_DENSE_INDEX, self._store.state_count, np.int32)
+        engine(fsm.address, L.OP_INSIDE, state, address_of(counts))
         return counts
 
-    def _keep_row(self, allowed: npt.NDArray[np.bool_]) -> int:
-        row = np.zeros(self.words, np.uint32)
-        packed = np.packbits(allowed, bitorder="little")
-        row.view(np.uint8)[: len(packed)] = packed
-        self._rows.append(row)
-        return address_of(row)
+    def _row(
+        self, fsm: Arena, counts: npt.NDArray[np.uint16], most: int | None
+    ) -> tuple[npt.NDArray[np.uint32], int]:
+        """Row of the tokens of at most so many characters, and their number."""
+        row = np.empty(self.words, np.uint32)
+        fsm.block[L.C_SIGNAL] = 0xFFFF if most is None else min(most + 1, 0xFFFF)
+        tokens = engine(fsm.address, L.OP_COUNT_ROW, address_of(counts), address_of(row))
+        return row, tokens
 
     # ------------------------------------------------------------------ buffers
 

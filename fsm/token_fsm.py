@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from threading import RLock
 from typing import Final
+from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,8 @@ from . import layout as L
 from .engine import engine
 from .lexemes import LexemeStore
 from .matcher import Matcher
-from .memory import Arena, address_of
+from .grammar_tables import GrammarTables, TablePool
+from .memory import address_of
 from .network import Network
 from .tables import VocabularyTables
 from .vocabulary import Vocabulary
@@ -30,9 +32,6 @@ __all__ = ["DEAD", "TokenFSM"]
 
 DEAD: Final = L.CONFIG_DEAD
 """The node after a token that is not allowed."""
-
-_INITIAL_CONFIGS = 64
-_ROWS_PER_CHUNK = 16
 
 
 class TokenFSM:
@@ -53,6 +52,7 @@ class TokenFSM:
         grammar: ir.Grammar,
         store: LexemeStore,
         tables: VocabularyTables,
+        pool: TablePool,
         limits: Limits,
         lock: RLock,
     ) -> None:
@@ -62,7 +62,9 @@ class TokenFSM:
         self._store = store
         self._tables = tables
         self._limits = limits
-        self._arena = arena = Arena(L.C_SLOTS)
+        self._arena = arena = pool.take()
+        # Whoever computes on this FSM holds a reference to it, so its tables are idle then.
+        finalize(self, _give_back, pool, arena, lock)
         self.address = arena.address
         block = arena.block
         block[L.C_STORE] = store.arena.address
@@ -71,12 +73,7 @@ class TokenFSM:
         block[L.C_LIMIT_CONFIGS] = limits.configurations
         block[L.C_LIMIT_THREADS] = limits.threads
         block[L.C_LIMIT_DEPTH] = limits.stack_depth
-        self._rows: list[npt.NDArray[np.uint32]] = []
         self._network = Network(grammar, store, arena)
-        self._create_continuations()
-        self._create_configs()
-        arena.allocate(L.C_MASK_IDS, 512, np.int32)
-        block[L.C_MASK_ID_CAPACITY] = 512
         with lock:
             position = self._network.start_of(grammar.start)
             arena.array(L.C_CONT_POSITION)[L.CONTINUATION_START] = position
@@ -147,7 +144,7 @@ class TokenFSM:
     @property
     def nbytes(self) -> int:
         """Bytes of this grammar's own tables."""
-        return self._arena.nbytes + sum(row.nbytes for row in self._rows)
+        return self._arena.nbytes
 
     # ------------------------------------------------------------------ signals
 
@@ -161,14 +158,16 @@ class TokenFSM:
             argument = int(self._arena.block[L.C_SIGNAL])
             if signal == L.SIGNAL_RULE:
                 self._network.expand(argument)
+            elif signal == L.SIGNAL_GROW and argument == L.GROW_SCRATCH:
+                self._grow_scratch()
             elif signal == L.SIGNAL_GROW:
-                self._grow(argument)
+                self._arena.grow(argument)
             elif signal == L.SIGNAL_ROW:
-                self._tables.provide_row(self.address, argument)
+                self._tables.provide_row(self._arena, argument)
             elif signal == L.SIGNAL_COUNTER_ROW:
-                self._tables.provide_counter_row(self.address, argument)
+                self._tables.provide_counter_row(self._arena, argument)
             elif signal == L.SIGNAL_OWNED_ROW:
-                self._provide_owned_rows()
+                self._arena.provide_rows()
             else:
                 self._raise_limit(argument)
             signal = engine(self.address, operation, x, y)
@@ -185,101 +184,13 @@ class TokenFSM:
             stage="token FSM", limit=name, allowed=allowed, actual=allowed + 1
         )
 
-    # ------------------------------------------------------------------ tables
+    def _grow_scratch(self) -> None:
+        capacity = 2 * int(self._tables.scratch.block[L.X_CAPACITY])
+        if capacity > 16 * self._limits.threads + 4096:
+            self._raise_limit(L.LIMIT_THREADS)
+        self._tables.grow_scratch(capacity)
 
-    def _create_continuations(self) -> None:
-        capacity = 64
-        arena = self._arena
-        for slot in (
-            L.C_CONT_POSITION, L.C_CONT_PARENT, L.C_CONT_DEPTH, L.C_CONT_CLOSURE,
-        ):  # fmt: skip
-            arena.allocate(slot, capacity, np.int32)
-        arena.allocate(L.C_CONT_TABLE, 2 * capacity, np.int32)
-        arena.block[L.C_CONT_MASK] = 2 * capacity - 1
-        arena.block[L.C_CONT_COUNT] = 2
-        arena.block[L.C_CONT_CAPACITY] = capacity
-        arena.array(L.C_CONT_CLOSURE)[L.CONTINUATION_END] = L.CONFIG_END
 
-    def _create_configs(self) -> None:
-        capacity = _INITIAL_CONFIGS
-        arena = self._arena
-        for slot in (
-            L.C_CONFIG_START, L.C_CONFIG_SIZE, L.C_MASK_START, L.C_MASK_SIZE,
-        ):  # fmt: skip
-            arena.allocate(slot, capacity, np.int32)
-        arena.allocate(L.C_MASK_STATE, capacity, np.uint8)
-        arena.allocate(L.C_ROW_READY, capacity, np.uint8)
-        arena.array(L.C_ROW_READY)[: L.CONFIG_END + 1] = 1
-        arena.allocate(L.C_MASK_ROW, capacity, np.int64)
-        arena.allocate(L.C_NEXT, 256 * capacity, np.int32)
-        arena.array(L.C_NEXT)[256 * DEAD : 256 * (L.CONFIG_END + 1)] = DEAD
-        arena.allocate(L.C_CONFIG_TABLE, 2 * capacity, np.int32)
-        threads = 4 * capacity
-        arena.allocate(L.C_THREAD_KEY, threads, np.int64)
-        arena.allocate(L.C_THREAD_COUNTER, threads, np.int64)
-        block = arena.block
-        block[L.C_CONFIG_MASK] = 2 * capacity - 1
-        block[L.C_CONFIG_COUNT] = 3
-        block[L.C_CONFIG_CAPACITY] = capacity
-        block[L.C_THREAD_CAPACITY] = threads
-        # The end of the text: one thread, the pseudo-state 0 with nothing after it.
-        arena.array(L.C_CONFIG_SIZE)[L.CONFIG_END] = 1
-        block[L.C_THREAD_COUNT] = 1
-        self._rehash_configs()
-
-    def _grow(self, group: int) -> None:
-        arena, block = self._arena, self._arena.block
-        if group == L.GROW_CONTINUATIONS:
-            capacity = 2 * int(block[L.C_CONT_CAPACITY])
-            for slot in (
-                L.C_CONT_POSITION, L.C_CONT_PARENT, L.C_CONT_DEPTH, L.C_CONT_CLOSURE,
-            ):  # fmt: skip
-                arena.grow(slot, capacity)
-            block[L.C_CONT_CAPACITY] = capacity
-            self._rehash_continuations()
-        elif group == L.GROW_CONFIGS:
-            capacity = min(2 * int(block[L.C_CONFIG_CAPACITY]), int(block[L.C_LIMIT_CONFIGS]))
-            for slot in (
-                L.C_CONFIG_START, L.C_CONFIG_SIZE, L.C_MASK_START, L.C_MASK_SIZE,
-                L.C_MASK_STATE, L.C_MASK_ROW, L.C_ROW_READY,
-            ):  # fmt: skip
-                arena.grow(slot, capacity)
-            arena.grow(L.C_NEXT, 256 * capacity)
-            block[L.C_CONFIG_CAPACITY] = capacity
-            self._rehash_configs()
-        elif group == L.GROW_THREADS:
-            needed = int(block[L.C_THREAD_COUNT]) + int(self._tables.scratch.block[L.X_CAPACITY])
-            capacity = max(2 * int(block[L.C_THREAD_CAPACITY]), needed)
-            arena.grow(L.C_THREAD_KEY, capacity)
-            arena.grow(L.C_THREAD_COUNTER, capacity)
-            block[L.C_THREAD_CAPACITY] = capacity
-        elif group == L.GROW_IDS:
-            capacity = 2 * int(block[L.C_MASK_ID_CAPACITY])
-            arena.grow(L.C_MASK_IDS, capacity)
-            block[L.C_MASK_ID_CAPACITY] = capacity
-        else:
-            capacity = 2 * int(self._tables.scratch.block[L.X_CAPACITY])
-            if capacity > 16 * self._limits.threads + 4096:
-                self._raise_limit(L.LIMIT_THREADS)
-            self._tables.grow_scratch(capacity)
-
-    def _rehash_continuations(self) -> None:
-        arena, block = self._arena, self._arena.block
-        capacity = int(block[L.C_CONT_CAPACITY])
-        arena.allocate(L.C_CONT_TABLE, 2 * capacity, np.int32)
-        block[L.C_CONT_MASK] = 2 * capacity - 1
-        engine(self.address, L.OP_REHASH_CONTINUATIONS, 0, 0)
-
-    def _rehash_configs(self) -> None:
-        arena, block = self._arena, self._arena.block
-        size = 1 << (2 * int(block[L.C_CONFIG_CAPACITY]) - 1).bit_length()
-        arena.allocate(L.C_CONFIG_TABLE, size, np.int32)
-        block[L.C_CONFIG_MASK] = size - 1
-        engine(self.address, L.OP_REHASH_CONFIGS, 0, 0)
-
-    def _provide_owned_rows(self) -> None:
-        words = self._tables.words
-        chunk = np.zeros(_ROWS_PER_CHUNK * words, np.uint32)
-        self._rows.append(chunk)
-        self._arena.block[L.C_ROW_NEXT] = address_of(chunk)
-        self._arena.block[L.C_ROW_LEFT] = _ROWS_PER_CHUNK
+def _give_back(pool: TablePool, arena: GrammarTables, lock: RLock) -> None:
+    with lock:
+        pool.give(arena)

@@ -101,6 +101,8 @@ _DIALECTS = {
     )
 }
 
+_BY_URI = tuple((f"json-schema.org/{name}/schema", d) for name, d in _DIALECTS.items())
+
 LENIENT = Dialect(
     "unnamed",
     _DRAFT2020 | _DRAFT7,
@@ -119,7 +121,7 @@ def dialect_of(schema: Any, default: Dialect = LENIENT) -> Dialect:
     uri = schema.get("$schema")
     if not isinstance(uri, str):
         return default
-    for name, dialect in _DIALECTS.items():
-        if f"json-schema.org/{name}/schema" in uri:
+    for name, dialect in _BY_URI:
+        if name in uri:
             return dialect
     return default

@@ -12,12 +12,16 @@ from .languages import Cache, Languages
 from .nodes import NOTHING, Negation, Term
 from .normalize import Normalizer
 from .options import JsonOptions
+from .quick_check import is_plainly_valid
 from .rules import Rules
 from .scan import scan
 from .sites import Site, Sites
 from .whitespace import punctuation
 
 __all__ = ["JsonSchemaGrammar"]
+
+
+_DEFAULT_OPTIONS = JsonOptions()
 
 
 class JsonSchemaGrammar(Grammar):
@@ -59,7 +63,7 @@ class JsonSchemaGrammar(Grammar):
                 pointer="#",
             )
         if options is None:
-            options = JsonOptions()
+            options = _DEFAULT_OPTIONS
         languages = Languages(
             {} if cache is None else cache,
             limits,
@@ -71,14 +75,15 @@ class JsonSchemaGrammar(Grammar):
         self._normalizer = Normalizer(algebra, options)
         self._signs = punctuation(options.whitespace)
         self._rules = Rules(self._normalizer, self._signs)
-        intricate = scan(sites, languages)
+        intricate = [] if is_plainly_valid(sites, languages) else scan(sites, languages)
         self.diagnostics: tuple[str, ...] = tuple(
             f"dropped as relax asks: {pointer}" for pointer in sites.relaxed
         )
         root = algebra.term(sites.root)
         if not self._normalizer.inhabited(root):
             raise _unsatisfiable(self._normalizer, root)
-        self._check_expressible([algebra.term(site) for site in intricate])
+        if intricate:
+            self._check_expressible([algebra.term(site) for site in intricate])
         self._root = self._rules.reference(root)
         if isinstance(self._root, Ref) and self._signs.around is None:
             self.start: Key = self._root.key

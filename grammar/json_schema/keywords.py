@@ -29,7 +29,15 @@ from .scalars import ANY_NUMBER, ANY_STRING, LanguageKey, NumberPart, StringPart
 from .scan import TYPES
 from .sites import Site
 
-__all__ = ["ARRAYS", "NUMBERS", "OBJECTS", "STRINGS", "KeywordReader"]
+__all__ = [
+    "ARRAYS",
+    "INTEGERS",
+    "NUMBERS",
+    "OBJECTS",
+    "STRICT_INTEGERS",
+    "STRINGS",
+    "KeywordReader",
+]
 
 NUMBERS = frozenset(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"])
 STRINGS = frozenset(("minLength", "maxLength", "pattern", "format"))
@@ -45,8 +53,8 @@ OBJECTS = frozenset(
         "maxProperties",
     ]
 )
-_INTEGERS = NumberPart(within=NumberSet.of(integer=True))
-_STRICT_INTEGERS = NumberPart(within=NumberSet.of(integer=True), point=False)
+INTEGERS = NumberPart(within=NumberSet.of(integer=True))
+STRICT_INTEGERS = NumberPart(within=NumberSet.of(integer=True), point=False)
 
 
 class KeywordReader:
@@ -78,7 +86,7 @@ class KeywordReader:
         if "number" in kinds:
             numbers = (ANY_NUMBER,)
         elif "integer" in kinds:
-            numbers = (_STRICT_INTEGERS if strict else _INTEGERS,)
+            numbers = (STRICT_INTEGERS if strict else INTEGERS,)
         if numbers and not NUMBERS.isdisjoint(schema):
             part = NumberPart(within=_number_set(schema)).intersect(numbers[0])
             numbers = () if part is None or part.within.is_empty() else (part,)

@@ -7,9 +7,10 @@ on the schema that asked for it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, MutableMapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Hashable, Iterable, MutableMapping
+from typing import Any, TypeAlias, TypeVar
 
+from ...errors import GrammarError, LimitError
 from ...limits import Limits
 from ..automata.dfa import CharDFA
 from ..regex import search_language
@@ -20,6 +21,8 @@ from .scalars import LanguageKey, NumberPart, StringPart
 from .sites import Site, escape_token
 
 __all__ = ["Cache", "Languages"]
+
+T = TypeVar("T")
 
 Cache: TypeAlias = MutableMapping[Hashable, Any]
 
@@ -45,6 +48,14 @@ class Languages:
         # The same few sets come again and again, and hashing fractions is slow.
         self._numbers: dict[int, tuple[NumberPart, CharDFA]] = {}
 
+    def shared(self, name: str, make: Callable[[], T]) -> T:
+        """Something that depends on the digits only, made once per compiler."""
+        key = (name, self._digits)
+        found: T | None = self._cache.get(key)
+        if found is None:
+            found = self._cache[key] = make()
+        return found
+
     # ------------------------------------------------------------------ patterns, formats
 
     def parse(self, pattern: str, site: Site, tokens: Iterable[object]) -> Regular:
@@ -56,6 +67,17 @@ class Languages:
             tree = search_language(pattern, dialect="ecma", pointer=pointer)
             self._cache[key] = tree
         return tree
+
+    def is_valid(self, pattern: str) -> bool:
+        """Whether a pattern can be parsed; parses it."""
+        key = ("regular", pattern)
+        if key in self._cache:
+            return True
+        try:
+            self._cache[key] = search_language(pattern, dialect="ecma")
+        except (GrammarError, LimitError):
+            return False
+        return True
 
     def is_known_format(self, name: str) -> bool:
         """Whether a format restricts strings; others are annotations."""

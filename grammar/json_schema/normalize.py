@@ -34,6 +34,12 @@ from .terms import IN_PLACE
 
 __all__ = ["Normalizer"]
 
+_KNOWN: dict[Goal, Any] = {
+    Goal(kind, term, loose): form if kind is Kind.FORM else term is TRUE
+    for kind in (Kind.FORM, Kind.INHABITED)
+    for term, form in ((TRUE, EVERYTHING), (FALSE, NOTHING))
+    for loose in (False, True)
+}
 _NEGATING = frozenset(["not", "if", "dependencies", "dependentRequired", "dependentSchemas"])
 
 
@@ -43,16 +49,14 @@ class Normalizer(Solver):
     def __init__(self, algebra: Algebra, options: JsonOptions) -> None:
         super().__init__()
         self.algebra = algebra
+        self.options = options
         self._reader = KeywordReader(algebra, options)
         self._quick_look = QuickLook(algebra, self._reader)
         self._inhabitants = Inhabitants(algebra)
         # Terms and sites whose loose form may hold more values than the exact one.
         self._approximate: set[Term | Site] = set()
         self._exact: dict[Term, Normal] = {TRUE: EVERYTHING, FALSE: NOTHING}
-        for term, normal in self._exact.items():
-            for loose in (False, True):
-                self.answers[Goal(Kind.FORM, term, loose)] = normal
-                self.answers[Goal(Kind.INHABITED, term, loose)] = term is TRUE
+        self.answers.update(_KNOWN)
 
     # ------------------------------------------------------------------ questions
 

@@ -174,7 +174,7 @@ class ObjectRules:
     def _enclosed(self, members: Expr) -> Expr:
         return Sequence((self._signs.open_object, members, self._signs.close_object))
 
-    def _key(self, name: str) -> tuple[Expr, ...]:
+    def key(self, name: str) -> tuple[Expr, ...]:
         """The key of a declared property and what stands before its value."""
         found = self._keys.get(name)
         if found is None:
@@ -215,7 +215,7 @@ class ObjectRules:
                         if self._algebra.concerns(obligation, name)
                         and self._is_named(self._normalizer.normal(obligation.names).strings, name)
                     )
-                members.append(_Declared(self._key(name), term, name in node.required, concerns))
+                members.append(_Declared(self.key(name), term, name in node.required, concerns))
             elif name in node.required:
                 return None
         return members

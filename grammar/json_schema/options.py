@@ -18,6 +18,13 @@ INDENT_LIMIT = 40
 FLEXIBLE_RUN = 64
 """Whitespace characters in a row in mode ``"flexible"``: no model can run away in blanks."""
 
+_ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("whitespace", get_args(WhitespaceMode)),
+    ("property_order", ("schema",)),
+    ("additional_properties", ("schema", "closed")),
+    ("formats", ("assert", "annotate")),
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonOptions:
@@ -46,12 +53,8 @@ class JsonOptions:
     relax: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, value, allowed in (
-            ("whitespace", self.whitespace, get_args(WhitespaceMode)),
-            ("property_order", self.property_order, ("schema",)),
-            ("additional_properties", self.additional_properties, ("schema", "closed")),
-            ("formats", self.formats, ("assert", "annotate")),
-        ):
+        for name, allowed in _ALLOWED:
+            value: object = getattr(self, name)
             if value not in allowed:
                 raise GrammarError(
                     f"JsonOptions.{name} is {value!r}; write one of "

@@ -18,13 +18,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import IntEnum
 from typing import Any, NamedTuple, TypeAlias
 
 __all__ = ["Goal", "Kind", "Solver", "Steps"]
 
 
-class Kind(Enum):
+class Kind(IntEnum):
     """What is asked about a subject.
 
     ``FORM``: the canonical form of a term or site. ``INHABITED``: whether a term holds a value.

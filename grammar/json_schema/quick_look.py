@@ -6,16 +6,32 @@ at the text of the schema only; where it says no, :mod:`.normalize` finds out.
 
 from __future__ import annotations
 
+from typing import Any
+
 from .algebra import Algebra
 from .keywords import NUMBERS, STRINGS, KeywordReader
 from .nodes import FALSE, NOTHING, TRUE, Negation, Term
 from .sites import Site
 from .terms import ASSERTIONS, IN_PLACE
 
-__all__ = ["QuickLook"]
+__all__ = ["QuickLook", "is_plainly_inhabited"]
 
 _DEPTH = 24
 """Required properties are followed so deep."""
+
+# Beside a type, nothing else can keep a subschema from holding a value of that type.
+_DOUBTS = (
+    IN_PLACE
+    | NUMBERS
+    | {"enum", "const", "minLength", "maxLength", "pattern", "minItems", "contains"}
+    | {"minProperties", "required"}
+)
+
+
+def is_plainly_inhabited(schema: dict[str, Any]) -> bool:
+    """Whether a well-formed subschema has a type and nothing that could exclude its values."""
+    kind = schema.get("type")
+    return type(kind) is str and _DOUBTS.isdisjoint(schema)
 
 
 class QuickLook:
@@ -38,6 +54,11 @@ class QuickLook:
         found = self._known.get(term)
         if found is not None:
             return found
+        if len(term.literals) == 1:
+            (site,) = term.literals
+            if isinstance(site, Site) and is_plainly_inhabited(site.schema):
+                self._known[term] = True
+                return True
         self._known[term] = False  # while it is open, and if it is too deep
         if len(term.literals) != 1 or depth > _DEPTH:
             return False
@@ -103,6 +124,9 @@ class QuickLook:
         additional = schema.get("additionalProperties", True)
         for name in required:
             if name in properties:
+                child = properties[name]
+                if type(child) is dict and is_plainly_inhabited(child):
+                    continue
                 if not self._at(self._algebra.child(site, "properties", name), depth + 1):
                     return False
             elif additional is not True and not self._at(

@@ -36,10 +36,12 @@ from ..ir import (
     TextLexeme,
 )
 from .inhabitants import subsets
+from .keywords import INTEGERS, STRICT_INTEGERS
 from .nodes import TRUE, ArrayNode, Term
 from .normalize import Normalizer
 from .numbers import exact
 from .object_rules import ObjectRules, choice
+from .plain_rules import PlainRules
 from .scalars import ANY_NUMBER, ANY_STRING, NumberPart, StringPart
 from .sites import Site
 from .whitespace import Punctuation
@@ -65,9 +67,11 @@ class Rules:
         self._languages = normalizer.algebra.languages
         self._signs = signs
         self.objects = ObjectRules(self, normalizer, signs)
+        self._plain = PlainRules(self, self.objects, normalizer, signs)
         # Arrays with tails by number: the number stands in the key, a node is costly to hash.
         self._arrays: list[ArrayNode] = []
         self._array_numbers: dict[ArrayNode, int] = {}
+        self._scalars = self._languages.shared("scalars", self._make_scalars)
 
     def body(self, key: Key) -> Expr:
         """The body of a rule. Raises ``KeyError`` for a key that no rule has mentioned."""
@@ -97,6 +101,26 @@ class Rules:
         if key == "object":
             return self.objects.any_object()
         raise KeyError(key)
+
+    def scalar(self, kind: str, strict: bool) -> Expr | None:
+        """All values of a scalar type, one expression for all grammars of a compiler.
+
+        ``None`` for other types. ``strict``: see :attr:`.Dialect.strict_integer`.
+        """
+        return self._scalars.get("strict" if strict and kind == "integer" else kind)
+
+    def _make_scalars(self) -> dict[str, Expr]:
+        (number,) = self._number_options((ANY_NUMBER,))
+        (integer,) = self._number_options((INTEGERS,))
+        (strict,) = self._number_options((STRICT_INTEGERS,))
+        return {
+            "null": _NULL,
+            "boolean": Choice((_TRUE, _FALSE)),
+            "string": _ANY_STRING,
+            "number": number,
+            "integer": integer,
+            "strict": strict,
+        }
 
     def reference(self, term: Term) -> Expr:
         """A term as part of another rule: in place if it is a plain scalar."""
@@ -131,6 +155,12 @@ class Rules:
     def _term(self, term: Term) -> Expr:
         if term is TRUE:
             return Ref("value")
+        if len(term.literals) == 1:
+            (site,) = term.literals
+            if isinstance(site, Site):
+                plain = self._plain.expression(site)
+                if plain is not None:
+                    return plain
         normal = self._normalizer.normal(term)
         options: list[Expr] = []
         for present, literal in (

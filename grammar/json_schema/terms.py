@@ -18,7 +18,7 @@ from typing import Any
 from .nodes import FALSE, TRUE, Literal, Negation, Term
 from .sites import Site, Sites
 
-__all__ = ["ASSERTIONS", "IN_PLACE", "Terms"]
+__all__ = ["ASSERTIONS", "BARE_TYPE", "IN_PLACE", "Terms"]
 
 _PLAIN = frozenset(
     [
@@ -38,7 +38,8 @@ _PLAIN = frozenset(
         "multipleOf",
     ]
 )
-_BARE_TYPE = frozenset(["type", "title", "description", "default", "examples", "example"])
+BARE_TYPE = frozenset(["type", "title", "description", "default", "examples", "example"])
+"""Keywords of a subschema that is a type and annotations."""
 _SHAPE_VALUES = 20
 _SHAPE_DEPTH = 3
 
@@ -192,7 +193,7 @@ class Terms:
         schema = site.schema
         for token in tokens:
             schema = schema[token]
-        if type(schema) is dict and not self.sites.relaxes and schema.keys() <= _BARE_TYPE:
+        if type(schema) is dict and not self.sites.relaxes and schema.keys() <= BARE_TYPE:
             # Most properties are a bare type: one term for all of them, and no site.
             shared = self._of_shape.get(
                 (schema.get("type"), site.resource.dialect.strict_integer)
