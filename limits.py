@@ -21,6 +21,7 @@ class Limits:
         byte_states: states of one lexeme after lowering to bytes.
         configurations: parser configurations interned by one FSM.
         threads: parallel parses alive in one configuration.
+        alternatives: pairs of alternatives combined for one JSON Schema.
         stack_depth: nesting of one text (continuations below the root).
     """
 
@@ -29,6 +30,7 @@ class Limits:
     byte_states: int = 200_000
     configurations: int = 2_000_000
     threads: int = 50_000
+    alternatives: int = 20_000
     stack_depth: int = 100_000
 
 

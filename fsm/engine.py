@@ -64,6 +64,7 @@ from .layout import (
     C_FINAL,
     C_LIMIT_CONFIGS,
     C_LIVE,
+    C_LIVE_READY,
     C_LIMIT_DEPTH,
     C_LIMIT_THREADS,
     C_MASK_ID_CAPACITY,
@@ -76,7 +77,6 @@ from .layout import (
     C_NEXT,
     C_ROW_LEFT,
     C_ROW_NEXT,
-    C_ROW_READY,
     C_RULE_START,
     C_SCRATCH,
     C_SIGNAL,
@@ -86,6 +86,10 @@ from .layout import (
     C_THREAD_COUNTER,
     C_THREAD_KEY,
     C_VOCABULARY,
+    CODE_ARGUMENT,
+    CODE_CLASSES,
+    CODE_CLASSES_MASK,
+    CODE_KIND,
     CONFIG_DEAD,
     CONFIG_END,
     CONFIG_UNKNOWN,
@@ -130,11 +134,8 @@ from .layout import (
     OP_STEP,
     POSITION_FINAL,
     POSITION_TAIL,
-    S_ARGUMENT,
     S_CLASS_MAPS,
-    S_CLASSES,
-    S_FLAGS,
-    S_KIND,
+    S_CODE,
     S_LIVE,
     S_OVERRIDES,
     S_ROW,
@@ -217,8 +218,10 @@ else:
 @helper("UniTuple(int64, 2)(int64[::1], int64, int64, int64)")
 def _step_state(store, state, counter, byte):
     """One byte inside a lexeme -> (state, counter)."""
-    kind = view_u8(store[S_KIND])[state]
-    argument = view_i32(store[S_ARGUMENT])[state]
+    codes = view_i64(store[S_CODE])
+    code = codes[state]
+    kind = code & CODE_KIND
+    argument = code >> CODE_ARGUMENT
     if kind == KIND_BYTE:
         if argument == byte:
             return state + 1, counter
@@ -235,11 +238,11 @@ def _step_state(store, state, counter, byte):
         for i in range(count):
             if overrides[argument + 2 + 2 * i] == byte:
                 return overrides[argument + 3 + 2 * i], counter
-        state = overrides[argument]
-        kind = view_u8(store[S_KIND])[state]
-        argument = view_i32(store[S_ARGUMENT])[state]
+        code = codes[overrides[argument]]
+        kind = code & CODE_KIND
+        argument = code >> CODE_ARGUMENT
     classes = view_u8(store[S_CLASS_MAPS])
-    symbol = classes[view_i32(store[S_CLASSES])[state] + byte]
+    symbol = classes[((code >> CODE_CLASSES) & CODE_CLASSES_MASK) * 256 + byte]
     target = view_i32(store[S_TRANSITIONS])[argument + symbol]
     if kind == KIND_COUNTED and target != STATE_DEAD:
         needed = counter >> 32
@@ -494,7 +497,7 @@ def _step_thread(fsm, key, counter, byte, keys, counters, size):
     if state == STATE_DEAD:
         return size
     continuation = key & 0xFFFFFFFF
-    if view_u8(store[S_FLAGS])[state] & FLAG_FINAL:
+    if view_i64(store[S_CODE])[state] & FLAG_FINAL:
         closure = _closure(fsm, continuation)
         if closure < 0:
             return closure
@@ -507,12 +510,11 @@ def _step_thread(fsm, key, counter, byte, keys, counters, size):
 
 
 @helper("void(int64[::1], int64)")
-def _mark_own_bytes(fsm, config):
+def _own_live_bytes(fsm, config):
     """Collect the bytes on which a configuration's own threads may have a transition."""
     outlined()
     store = view_i64(fsm[C_STORE])
-    kinds = view_u8(store[S_KIND])
-    arguments = view_i32(store[S_ARGUMENT])
+    codes = view_i64(store[S_CODE])
     bits = view_i64(store[S_LIVE])
     keys = view_i64(fsm[C_THREAD_KEY])
     live = view_i64(fsm[C_LIVE])
@@ -522,36 +524,26 @@ def _mark_own_bytes(fsm, config):
     start = view_i32(fsm[C_CONFIG_START])[config]
     for i in range(start, start + view_i32(fsm[C_CONFIG_SIZE])[config]):
         state = keys[i] >> 32
-        kind = kinds[state]
+        code = codes[state]
+        kind = code & CODE_KIND
         if kind == KIND_BYTE or kind == KIND_LAST_BYTE:
-            byte = arguments[state]
+            byte = code >> CODE_ARGUMENT
             live[own + (byte >> 6)] |= 1 << (byte & 63)
         elif kind != KIND_NONE:
             # For an override a few too many: its steps find out.
             for w in range(4):
                 live[own + w] |= bits[4 * state + w]
+    view_u8(fsm[C_LIVE_READY])[config] = 1
 
 
-@helper("void(int64[::1], int64)")
-def _mark_dead_bytes(fsm, config):
-    """Fill the dead entries of a configuration's row at once, by its set of live bytes.
+@helper("boolean(int64, int64)")
+def _misses(code, byte):
+    """Whether a state is in the middle of a literal that goes on with another byte.
 
-    Most bytes are dead in most configurations, and a walk asks for all of them.
+    Among the names of a large object almost all threads drop out here, without a call.
     """
-    transitions = view_i32(fsm[C_NEXT])
-    live = view_i64(fsm[C_LIVE])
-    row = config * 256
-    for w in range(4):
-        bits = live[4 * config + w]
-        if bits == 0:
-            for i in range(64):
-                transitions[row + i] = CONFIG_DEAD
-        elif bits != -1:
-            for i in range(64):
-                if (bits >> i) & 1 == 0:
-                    transitions[row + i] = CONFIG_DEAD
-        row += 64
-    view_u8(fsm[C_ROW_READY])[config] = 1
+    kind = code & CODE_KIND
+    return (kind == KIND_BYTE or kind == KIND_LAST_BYTE) and code >> CODE_ARGUMENT != byte
 
 
 @helper("int64(int64[::1], int64, int64)")
@@ -562,19 +554,21 @@ def _step_closure(fsm, config, byte):
     known = transitions[config * 256 + byte]
     if known != CONFIG_UNKNOWN:
         return known
-    if view_u8(fsm[C_ROW_READY])[config] == 0:
-        _mark_own_bytes(fsm, config)
-        _mark_dead_bytes(fsm, config)
-        if transitions[config * 256 + byte] == CONFIG_DEAD:
-            return CONFIG_DEAD
+    if view_u8(fsm[C_LIVE_READY])[config] == 0:
+        _own_live_bytes(fsm, config)
+    if (view_i64(fsm[C_LIVE])[4 * config + (byte >> 6)] >> (byte & 63)) & 1 == 0:
+        return CONFIG_DEAD
     scratch = view_i64(fsm[C_SCRATCH])
     keys = view_i64(scratch[X_STEP_KEY])
     counters = view_i64(scratch[X_STEP_COUNTER])
     pool_keys = view_i64(fsm[C_THREAD_KEY])
     pool_counters = view_i64(fsm[C_THREAD_COUNTER])
     start = view_i32(fsm[C_CONFIG_START])[config]
+    codes = view_i64(view_i64(fsm[C_STORE])[S_CODE])
     size = 0
     for i in range(start, start + view_i32(fsm[C_CONFIG_SIZE])[config]):
+        if _misses(codes[pool_keys[i] >> 32], byte):
+            continue
         size = _step_thread(fsm, pool_keys[i], pool_counters[i], byte, keys, counters, size)
         if size < 0:
             return size
@@ -585,26 +579,36 @@ def _step_closure(fsm, config, byte):
 
 
 @helper("int64(int64[::1], int64)")
-def _mark_all_bytes(fsm, config):
-    """Mark the dead bytes of any configuration, implied closures included -> 0, or a signal."""
+def _live_bytes(fsm, config):
+    """Make a configuration's set of live bytes known -> 0, or a signal.
+
+    Most bytes are dead in most configurations, and a walk asks for all of them: 32 bytes
+    answer for a row of 1,024 that is then hardly touched. Implied closures are included.
+    """
     outlined()
-    flags = view_u8(view_i64(fsm[C_STORE])[S_FLAGS])
+    ready = view_u8(fsm[C_LIVE_READY])
+    if ready[config]:
+        return 0
+    codes = view_i64(view_i64(fsm[C_STORE])[S_CODE])
     keys = view_i64(fsm[C_THREAD_KEY])
     live = view_i64(fsm[C_LIVE])
-    ready = view_u8(fsm[C_ROW_READY])
-    _mark_own_bytes(fsm, config)
     start = view_i32(fsm[C_CONFIG_START])[config]
-    for i in range(start, start + view_i32(fsm[C_CONFIG_SIZE])[config]):
-        if flags[keys[i] >> 32] & FLAG_ACCEPTING:
+    stop = start + view_i32(fsm[C_CONFIG_SIZE])[config]
+    # Closures first: a signal must not leave a half-known set behind.
+    for i in range(start, stop):
+        if codes[keys[i] >> 32] & FLAG_ACCEPTING:
             closure = _closure(fsm, keys[i] & 0xFFFFFFFF)
             if closure < 0:
                 return closure
             if ready[closure] == 0:
-                _mark_own_bytes(fsm, closure)
-                _mark_dead_bytes(fsm, closure)
+                _own_live_bytes(fsm, closure)
+    _own_live_bytes(fsm, config)
+    closures = view_i32(fsm[C_CONT_CLOSURE])
+    for i in range(start, stop):
+        if codes[keys[i] >> 32] & FLAG_ACCEPTING:
+            closure = closures[keys[i] & 0xFFFFFFFF]
             for w in range(4):
                 live[4 * config + w] |= live[4 * closure + w]
-    _mark_dead_bytes(fsm, config)
     return 0
 
 
@@ -616,13 +620,13 @@ def _step(fsm, config, byte):
     known = transitions[config * 256 + byte]
     if known != CONFIG_UNKNOWN:
         return known
-    if view_u8(fsm[C_ROW_READY])[config] == 0:
-        signal = _mark_all_bytes(fsm, config)
+    if view_u8(fsm[C_LIVE_READY])[config] == 0:
+        signal = _live_bytes(fsm, config)
         if signal < 0:
             return signal
-        if transitions[config * 256 + byte] == CONFIG_DEAD:
-            return CONFIG_DEAD
-    flags = view_u8(view_i64(fsm[C_STORE])[S_FLAGS])
+    if (view_i64(fsm[C_LIVE])[4 * config + (byte >> 6)] >> (byte & 63)) & 1 == 0:
+        return CONFIG_DEAD
+    codes = view_i64(view_i64(fsm[C_STORE])[S_CODE])
     pool_keys = view_i64(fsm[C_THREAD_KEY])
     pool_counters = view_i64(fsm[C_THREAD_COUNTER])
     start = view_i32(fsm[C_CONFIG_START])[config]
@@ -631,7 +635,7 @@ def _step(fsm, config, byte):
     implied = 0
     after = CONFIG_DEAD
     for i in range(start, stop):
-        if flags[pool_keys[i] >> 32] & FLAG_ACCEPTING:
+        if codes[pool_keys[i] >> 32] & FLAG_ACCEPTING:
             closure = _closure(fsm, pool_keys[i] & 0xFFFFFFFF)
             if closure < 0:
                 return closure
@@ -646,6 +650,8 @@ def _step(fsm, config, byte):
     counters = view_i64(scratch[X_STEP_COUNTER])
     size = 0
     for i in range(start, stop):
+        if _misses(codes[pool_keys[i] >> 32], byte):
+            continue
         size = _step_thread(fsm, pool_keys[i], pool_counters[i], byte, keys, counters, size)
         if size < 0:
             return size
@@ -654,7 +660,7 @@ def _step(fsm, config, byte):
     else:
         if implied > 0:
             for i in range(start, stop):
-                if flags[pool_keys[i] >> 32] & FLAG_ACCEPTING:
+                if codes[pool_keys[i] >> 32] & FLAG_ACCEPTING:
                     closure = _closure(fsm, pool_keys[i] & 0xFFFFFFFF)
                     target = _step_closure(fsm, closure, byte)
                     if target != CONFIG_DEAD:
@@ -672,14 +678,14 @@ def _step(fsm, config, byte):
 def _is_accepting(fsm, config):
     """1 if the text may end here, else 0, or a signal."""
     outlined()
-    flags = view_u8(view_i64(fsm[C_STORE])[S_FLAGS])
+    codes = view_i64(view_i64(fsm[C_STORE])[S_CODE])
     keys = view_i64(fsm[C_THREAD_KEY])
     start = view_i32(fsm[C_CONFIG_START])[config]
     size = view_i32(fsm[C_CONFIG_SIZE])[config]
     for i in range(start, start + size):
         if keys[i] == 0:
             return 1
-        if flags[keys[i] >> 32] & FLAG_ACCEPTING:
+        if codes[keys[i] >> 32] & FLAG_ACCEPTING:
             closure = _closure(fsm, keys[i] & 0xFFFFFFFF)
             if closure < 0:
                 return closure
@@ -706,6 +712,7 @@ def _walk(fsm, config, counter, trie, ids, count):
     tokens = view_i32(vocabulary[trie + T_TOKENS])
     lengths = view_i32(vocabulary[V_SUFFIX_LENGTHS])
     transitions = view_i32(fsm[C_NEXT])
+    live = view_i64(fsm[C_LIVE])
     scratch = view_i64(fsm[C_SCRATCH])
     nodes = view_i32(scratch[X_WALK_NODE])
     configs = view_i32(scratch[X_WALK_CONFIG])
@@ -722,17 +729,22 @@ def _walk(fsm, config, counter, trie, ids, count):
     low = 0
     high = vocabulary[trie + T_ROOTS]
     while True:
+        signal = _live_bytes(fsm, config)
+        if signal < 0:
+            return signal
         row = config * 256
+        own = config * 4
         for node in range(low, high):
-            target = transitions[row + byte[node]]
-            if target == CONFIG_DEAD:
+            symbol = byte[node]
+            if (live[own + (symbol >> 6)] >> (symbol & 63)) & 1 == 0:
                 continue
+            target = transitions[row + symbol]
             if target == CONFIG_UNKNOWN:
-                target = _step(fsm, config, byte[node])
+                target = _step(fsm, config, symbol)
                 if target < 0:
                     return target
-                if target == CONFIG_DEAD:
-                    continue
+            if target == CONFIG_DEAD:
+                continue
             if filtered:
                 for i in range(first[node], last[node]):
                     if needed <= lengths[i] <= allowed:
@@ -755,11 +767,11 @@ def _walk(fsm, config, counter, trie, ids, count):
         config = configs[height]
 
 
-@helper("int64(int64[::1], uint8[::1], int64, int64)")
-def _step_inside(store, flags, state, byte):
+@helper("int64(int64[::1], int64[::1], int64, int64)")
+def _step_inside(store, codes, state, byte):
     """One byte without leaving the lexeme, regardless of length bounds -> state."""
     target, _ = _step_state(store, state, COUNT_UNBOUNDED, byte)
-    if flags[target] & FLAG_FINAL:
+    if codes[target] & FLAG_FINAL:
         return STATE_DEAD
     return target
 
@@ -780,7 +792,7 @@ def _inside(fsm, state, counts):
     first = view_i32(vocabulary[trie + T_FIRST])
     last = view_i32(vocabulary[trie + T_LAST])
     tokens = view_i32(vocabulary[trie + T_TOKENS])
-    flags = view_u8(store[S_FLAGS])
+    codes = view_i64(store[S_CODE])
     scratch = view_i64(fsm[C_SCRATCH])
     nodes = view_i32(scratch[X_WALK_NODE])
     states = view_i32(scratch[X_WALK_CONFIG])
@@ -793,7 +805,7 @@ def _inside(fsm, state, counts):
     high = vocabulary[trie + T_ROOTS]
     so_far = 0
     while True:
-        if flags[state] & FLAG_BOUNDARY:
+        if codes[state] & FLAG_BOUNDARY:
             so_far += 1
         row = index[state] * 256
         if row == 0 and used < DENSE_STATES:
@@ -801,12 +813,12 @@ def _inside(fsm, state, counts):
             index[state] = used
             row = used * 256
             for symbol in range(256):
-                dense[row + symbol] = _step_inside(store, flags, state, symbol)
+                dense[row + symbol] = _step_inside(store, codes, state, symbol)
         for node in range(low, high):
             if row > 0:
                 target = dense[row + byte[node]]
             else:
-                target = _step_inside(store, flags, state, byte[node])
+                target = _step_inside(store, codes, state, byte[node])
             if target == STATE_DEAD:
                 continue
             for i in range(first[node], last[node]):
@@ -884,7 +896,7 @@ def _clamp(fsm, config):
 def _subset(fsm, config, wide):
     """The configuration of only the wide (or only the narrow) threads, or a signal."""
     outlined()
-    flags = view_u8(view_i64(fsm[C_STORE])[S_FLAGS])
+    codes = view_i64(view_i64(fsm[C_STORE])[S_CODE])
     start = view_i32(fsm[C_CONFIG_START])[config]
     size = view_i32(fsm[C_CONFIG_SIZE])[config]
     pool_keys = view_i64(fsm[C_THREAD_KEY])
@@ -894,7 +906,7 @@ def _subset(fsm, config, wide):
     counters = view_i64(scratch[X_STEP_COUNTER])
     count = 0
     for i in range(start, start + size):
-        if ((flags[pool_keys[i] >> 32] & FLAG_WIDE) != 0) == wide:
+        if ((codes[pool_keys[i] >> 32] & FLAG_WIDE) != 0) == wide:
             keys[count] = pool_keys[i]
             counters[count] = pool_counters[i]
             count += 1
@@ -905,10 +917,13 @@ def _subset(fsm, config, wide):
 def _inside_row(fsm, state, counter):
     """Address of the row of tokens that stay inside the string, or a signal."""
     store = view_i64(fsm[C_STORE])
-    if view_u8(store[S_KIND])[state] == KIND_OVERRIDE:
+    codes = view_i64(store[S_CODE])
+    code = codes[state]
+    if code & CODE_KIND == KIND_OVERRIDE:
         # The same tokens stay inside: an override only changes which names may close.
-        state = view_i32(store[S_OVERRIDES])[view_i32(store[S_ARGUMENT])[state]]
-    if view_u8(store[S_KIND])[state] == KIND_COUNTED:
+        state = view_i32(store[S_OVERRIDES])[code >> CODE_ARGUMENT]
+        code = codes[state]
+    if code & CODE_KIND == KIND_COUNTED:
         allowed = counter & COUNT_UNBOUNDED
         if allowed != COUNT_UNBOUNDED:
             vocabulary = view_i64(fsm[C_VOCABULARY])
@@ -953,7 +968,7 @@ def _mask_of_clamped(fsm, config):
     if states[config]:
         return 0
     vocabulary = view_i64(fsm[C_VOCABULARY])
-    flags = view_u8(view_i64(fsm[C_STORE])[S_FLAGS])
+    codes = view_i64(view_i64(fsm[C_STORE])[S_CODE])
     pool_keys = view_i64(fsm[C_THREAD_KEY])
     pool_counters = view_i64(fsm[C_THREAD_COUNTER])
     start = view_i32(fsm[C_CONFIG_START])[config]
@@ -966,9 +981,9 @@ def _mask_of_clamped(fsm, config):
     several = False
     for i in range(start, start + size):
         state = pool_keys[i] >> 32
-        if flags[state] & FLAG_WIDE:
+        if codes[state] & FLAG_WIDE:
             wide += 1
-            if flags[state] & FLAG_UNIVERSAL:
+            if codes[state] & FLAG_UNIVERSAL:
                 universal += 1
             row = _inside_row(fsm, state, pool_counters[i])
             if row < 0:
@@ -989,7 +1004,7 @@ def _mask_of_clamped(fsm, config):
     if wide > 0:
         if wide == universal:
             for i in range(start, start + size):
-                if flags[pool_keys[i] >> 32] & FLAG_UNIVERSAL:
+                if codes[pool_keys[i] >> 32] & FLAG_UNIVERSAL:
                     # With several threads a token may be listed twice: bits do not mind, and
                     # the buffer holds a walk of the vocabulary beside them.
                     if count + vocabulary[V_SIZE] > 4 * vocabulary[V_SIZE] + 64:
@@ -1031,7 +1046,7 @@ def _mask_of_clamped(fsm, config):
             row_bits[w] = 0
         for i in range(start, start + size):
             state = pool_keys[i] >> 32
-            if flags[state] & FLAG_WIDE:
+            if codes[state] & FLAG_WIDE:
                 source = view_u32(_inside_row(fsm, state, pool_counters[i]))
                 for w in range(words):
                     row_bits[w] |= source[w]

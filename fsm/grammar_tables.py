@@ -29,7 +29,7 @@ _BY_CONTINUATION: Final = (
 )  # fmt: skip
 _BY_CONFIG: Final = (
     L.C_CONFIG_START, L.C_CONFIG_SIZE, L.C_MASK_START, L.C_MASK_SIZE, L.C_MASK_STATE,
-    L.C_MASK_ROW, L.C_ROW_READY,
+    L.C_MASK_ROW, L.C_LIVE_READY,
 )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ class GrammarTables(Arena):
         for slot in (L.C_CONFIG_START, L.C_CONFIG_SIZE, L.C_MASK_START, L.C_MASK_SIZE):
             self.allocate(slot, _CONFIGS, np.int32)
         self.allocate(L.C_MASK_STATE, _CONFIGS, np.uint8)
-        self.allocate(L.C_ROW_READY, _CONFIGS, np.uint8)
+        self.allocate(L.C_LIVE_READY, _CONFIGS, np.uint8)
         self.allocate(L.C_MASK_ROW, _CONFIGS, np.int64)
         self.allocate(L.C_NEXT, 256 * _CONFIGS, np.int32)
         self.allocate(L.C_LIVE, 4 * _CONFIGS, np.int64)
@@ -76,8 +76,7 @@ class GrammarTables(Arena):
         block[L.C_CONT_COUNT] = 2
         self.array(L.C_CONT_CLOSURE)[L.CONTINUATION_END] = L.CONFIG_END
         block[L.C_CONFIG_COUNT] = L.CONFIG_END + 1
-        self.array(L.C_NEXT)[256 * L.CONFIG_DEAD : 256 * (L.CONFIG_END + 1)] = L.CONFIG_DEAD
-        self.array(L.C_ROW_READY)[: L.CONFIG_END + 1] = 1
+        self.array(L.C_LIVE_READY)[: L.CONFIG_END + 1] = 1
         # The end of the text: one thread, the pseudo-state 0 with nothing after it.
         self.array(L.C_CONFIG_SIZE)[L.CONFIG_END] = 1
         self.array(L.C_THREAD_KEY)[0] = 0
@@ -93,7 +92,7 @@ class GrammarTables(Arena):
         """Wipe what was used; the capacity stays."""
         configs = int(self.block[L.C_CONFIG_COUNT])
         self.array(L.C_NEXT)[: 256 * configs] = L.CONFIG_UNKNOWN
-        for slot in (L.C_MASK_STATE, L.C_ROW_READY):
+        for slot in (L.C_MASK_STATE, L.C_LIVE_READY):
             self.array(slot)[:configs] = 0
         self.array(L.C_CONT_CLOSURE)[: int(self.block[L.C_CONT_COUNT])] = L.CONFIG_UNKNOWN
         self.array(L.C_CONFIG_TABLE)[:] = 0

@@ -67,21 +67,18 @@ C_ROW_LEFT: Final = 39  # number of unused owned rows
 C_LIMIT_CONFIGS: Final = 40
 C_LIMIT_THREADS: Final = 41
 C_LIMIT_DEPTH: Final = 42
-C_ROW_READY: Final = 43  # uint8[configuration]: bytes without a transition are marked dead
-C_LIVE: Final = 44  # int64[configuration * 4]: 256 bits, bytes that are not marked dead
+C_LIVE_READY: Final = 43  # uint8[configuration]: its live bytes are known
+C_LIVE: Final = 44  # int64[configuration * 4]: 256 bits, bytes that may have a transition
 C_SLOTS: Final = 45
 
 # --- store block ---------------------------------------------------------------------------
-S_KIND: Final = 0  # uint8[state]
-S_FLAGS: Final = 1  # uint8[state]
-S_ARGUMENT: Final = 2  # int32[state]: byte, row offset or override offset
-S_CLASSES: Final = 3  # int32[state]: offset into S_CLASS_MAPS
-S_ROW: Final = 4  # int64[state]: address of the row of inside tokens, 0 = not computed
-S_TRANSITIONS: Final = 5  # int32[pool]
-S_CLASS_MAPS: Final = 6  # uint8[pool]
-S_OVERRIDES: Final = 7  # int32[pool]: base state, n, then n pairs (byte, target)
-S_LIVE: Final = 8  # int64[state * 4]: 256 bits, bytes that may have a transition
-S_SLOTS: Final = 9
+S_CODE: Final = 0  # int64[state]: kind, flags, class map and argument, see CODE_*
+S_ROW: Final = 1  # int64[state]: address of the row of inside tokens, 0 = not computed
+S_LIVE: Final = 2  # int64[state * 4]: 256 bits, bytes that may have a transition
+S_TRANSITIONS: Final = 3  # int32[pool]
+S_CLASS_MAPS: Final = 4  # uint8[maps * 256]
+S_OVERRIDES: Final = 5  # int32[pool]: base state, n, then n pairs (byte, target)
+S_SLOTS: Final = 6
 
 # --- vocabulary block ----------------------------------------------------------------------
 V_BLOB: Final = 0  # uint8[...]
@@ -128,7 +125,13 @@ X_DENSE: Final = 14  # int32[(DENSE_STATES + 1) * 256]: full rows of the first s
 X_DENSE_INDEX: Final = 15  # int32[states]: which of them, 0 = none
 X_SLOTS: Final = 16
 
-# --- state kinds and flags -----------------------------------------------------------------
+# --- state codes ---------------------------------------------------------------------------
+# All that a step needs to know of a state is one integer, so that it costs one cache miss.
+CODE_KIND: Final = 7  # bits 0 .. 2, KIND_*
+CODE_CLASSES: Final = 8  # shift; bits 8 .. 31: number of the byte class map
+CODE_CLASSES_MASK: Final = 0xFFFFFF
+CODE_ARGUMENT: Final = 32  # shift; bits 32 .. 63: byte, row offset or override offset
+
 KIND_NONE: Final = 0  # no transitions
 KIND_BYTE: Final = 1  # one byte, to the next state
 KIND_LAST_BYTE: Final = 2  # one byte, to STATE_END
@@ -136,11 +139,12 @@ KIND_CLASSED: Final = 3  # a row over byte classes
 KIND_COUNTED: Final = 4  # the same at a character boundary of a counted string
 KIND_OVERRIDE: Final = 5  # another state's row with a few bytes changed
 
-FLAG_ACCEPTING: Final = 1  # the lexeme may end here
-FLAG_FINAL: Final = 2  # … and must: there are no transitions
-FLAG_WIDE: Final = 4  # character boundary inside a JSON string: has a row of inside tokens
-FLAG_UNIVERSAL: Final = 8  # … where any character may follow and the string may close
-FLAG_BOUNDARY: Final = 16  # character boundary inside a JSON string, wide or not
+FLAG_ACCEPTING: Final = 8  # the lexeme may end here
+FLAG_FINAL: Final = 16  # … and must: there are no transitions
+FLAG_WIDE: Final = 32  # character boundary inside a JSON string: has a row of inside tokens
+FLAG_UNIVERSAL: Final = 64  # … where any character may follow and the string may close
+FLAG_BOUNDARY: Final = 128  # character boundary inside a JSON string, wide or not
+FLAGS: Final = FLAG_ACCEPTING | FLAG_FINAL | FLAG_WIDE | FLAG_UNIVERSAL | FLAG_BOUNDARY
 
 STATE_DEAD: Final = 0
 STATE_END: Final = 1  # accepting and final, shared by all lexemes that end by a fixed byte

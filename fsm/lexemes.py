@@ -18,7 +18,7 @@ demoted to a narrow one, whose tokens are walked.
 
 from __future__ import annotations
 
-import json
+import re
 from bisect import bisect_right, insort
 from dataclasses import dataclass
 from typing import Final
@@ -40,6 +40,11 @@ __all__ = ["Lexeme", "LexemeStore"]
 
 _QUOTE: Final = 0x22
 
+_BYTE_CODES: Final = (np.arange(256, dtype=np.int64) << L.CODE_ARGUMENT) | L.KIND_BYTE
+
+_PLAIN_KEY: Final = re.compile(r"[ !#-.0-\[\]-~]*")
+"""Names with one spelling: printable ASCII without quote, backslash and slash."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lexeme:
@@ -58,11 +63,11 @@ class Lexeme:
 
 @kernel(
     "int64(uint8[::1], int64[::1], int32[:, ::1], uint8[::1], int64, int64, int64, int64,"
-    " uint8[::1], uint8[::1], int32[::1], int64[::1], int32[::1])"
+    " int64[::1], int64[::1], int32[::1])"
 )
 def _override_trie(  # type: ignore[no-untyped-def]
     blob, offsets, rows, classes, root, shift, start, pool_start,
-    kinds, flags, arguments, live, pool,
+    codes, live, pool,
 ):  # fmt: skip
     """Write override states for a trie of distinct sorted keys -> number of trie nodes.
 
@@ -109,10 +114,8 @@ def _override_trie(  # type: ignore[no-untyped-def]
     for node in range(nodes):
         state = start + node
         free = base[node] + shift
-        kinds[state] = L.KIND_OVERRIDE
         # An override only closes fewer names: the tokens inside are those of the free key.
-        flags[state] = flags[free]
-        arguments[state] = where
+        codes[state] = (where << L.CODE_ARGUMENT) | (codes[free] & L.FLAGS) | L.KIND_OVERRIDE
         for w in range(4):
             live[4 * state + w] = live[4 * free + w]
         pool[where] = free
@@ -123,13 +126,13 @@ def _override_trie(  # type: ignore[no-untyped-def]
             pool[where - 1] = L.STATE_DEAD
         if node > 0:
             # Children come after their parent, so its record exists.
-            record = arguments[start + parents[node]]
+            record = codes[start + parents[node]] >> L.CODE_ARGUMENT
             slot = record + 2 + 2 * pool[record + 1]
             pool[slot] = symbols[node]
             pool[slot + 1] = state
             pool[record + 1] += 1
     for node in range(nodes):
-        pool[arguments[start + node] + 1] += ends[node]
+        pool[(codes[start + node] >> L.CODE_ARGUMENT) + 1] += ends[node]
     return nodes
 
 
@@ -145,14 +148,8 @@ class LexemeStore:
         self.arena = Arena(L.S_SLOTS)
         self._states = 2
         capacity = 4096
-        for slot, dtype in (
-            (L.S_KIND, np.uint8),
-            (L.S_FLAGS, np.uint8),
-            (L.S_ARGUMENT, np.int32),
-            (L.S_CLASSES, np.int32),
-            (L.S_ROW, np.int64),
-        ):
-            self.arena.allocate(slot, capacity, dtype)
+        self.arena.allocate(L.S_CODE, capacity, np.int64)
+        self.arena.allocate(L.S_ROW, capacity, np.int64)
         self.arena.allocate(L.S_LIVE, 4 * capacity, np.int64)
         self.arena.allocate(L.S_TRANSITIONS, 4 * capacity, np.int32)
         self.arena.allocate(L.S_CLASS_MAPS, 256 * 16, np.uint8)
@@ -160,7 +157,7 @@ class LexemeStore:
         self._transitions = 0
         self._class_maps = 0
         self._overrides = 0
-        self.arena.array(L.S_FLAGS)[L.STATE_END] = L.FLAG_ACCEPTING | L.FLAG_FINAL
+        self.arena.array(L.S_CODE)[L.STATE_END] = L.FLAG_ACCEPTING | L.FLAG_FINAL
         self._lexemes: dict[ir.Expr, Lexeme] = {}
         # String lexemes by their start state, for the analysis of their states.
         self._strings: dict[int, CharDFA] = {}
@@ -222,28 +219,27 @@ class LexemeStore:
             return Lexeme(L.STATE_DEAD, L.NO_COUNTER, True)
         start = self._reserve(len(data))
         stop = start + len(data)
-        self.arena.array(L.S_KIND)[start:stop] = L.KIND_BYTE
-        self.arena.array(L.S_KIND)[stop - 1] = L.KIND_LAST_BYTE
-        self.arena.array(L.S_ARGUMENT)[start:stop] = np.frombuffer(data, np.uint8)
+        codes = self.arena.array(L.S_CODE)
+        codes[start:stop] = _BYTE_CODES[np.frombuffer(data, np.uint8)]
+        codes[stop - 1] += L.KIND_LAST_BYTE - L.KIND_BYTE
         return Lexeme(start, L.NO_COUNTER, False)
 
     def _add_text(self, language: CharDFA) -> Lexeme:
         rows = lower_text(language, limit=self._limits.byte_states)
         start = self._append(rows)
-        flags = self.arena.array(L.S_FLAGS)
+        codes = self.arena.array(L.S_CODE)
         accepting = language.accepting[1:]
         final = ~(language.trans[1:] > 0).any(axis=1)
         first = start - rows.start + rows.first_character
-        flags[first : first + rows.characters] = np.where(
+        codes[first : first + rows.characters] |= np.where(
             accepting, np.where(final, L.FLAG_ACCEPTING | L.FLAG_FINAL, L.FLAG_ACCEPTING), 0
         )
         nullable = bool(language.accepting[1])
         if nullable:
             # A start that does not accept: the same row under another number.
             copy = self._reserve(1)
-            for slot in (L.S_KIND, L.S_ARGUMENT, L.S_CLASSES):
-                array = self.arena.array(slot)
-                array[copy] = array[start]
+            codes = self.arena.array(L.S_CODE)
+            codes[copy] = codes[start] & ~np.int64(L.FLAGS)
             live = self.arena.array(L.S_LIVE)
             live[4 * copy : 4 * copy + 4] = live[4 * start : 4 * start + 4]
             start = copy
@@ -258,16 +254,13 @@ class LexemeStore:
             start = self._append(rows)
             self._mark_boundaries(rows, start)
             boundary = start + 1
-            self.arena.array(L.S_KIND)[boundary] = L.KIND_COUNTED
-            self.arena.array(L.S_FLAGS)[boundary] |= L.FLAG_UNIVERSAL
+            self.arena.array(L.S_CODE)[boundary] += L.KIND_COUNTED - L.KIND_CLASSED
+            self.arena.array(L.S_CODE)[boundary] |= L.FLAG_UNIVERSAL
             self._free_string = start
         return self._free_string
 
     def _add_undeclared(self, declared: frozenset[str]) -> Lexeme:
-        spellings = {json.dumps(key, ensure_ascii=False)[1:-1].encode() for key in declared}
-        unusual = any(not key.isascii() or not key.isprintable() or "/" in key for key in declared)
-        if unusual:
-            # Such names have several spellings: take the language route.
+        if not all(map(_PLAIN_KEY.fullmatch, declared)):
             language = CharDFA.any_text().difference(CharDFA.from_strings(declared))
             return self.lexeme(ir.StringLexeme(language))
         if self._free_key is None:
@@ -278,9 +271,9 @@ class LexemeStore:
             self._mark_boundaries(rows, start)
             self._free_key = (rows, start)
         rows, free = self._free_key
-        if not spellings:
+        if not declared:
             return Lexeme(free, L.NO_COUNTER, False)
-        keys = sorted(spellings)
+        keys = sorted(key.encode() for key in declared)
         blob = np.array(bytearray(b"".join(keys)), np.uint8)
         offsets = np.zeros(len(keys) + 1, np.int64)
         np.cumsum([len(key) for key in keys], out=offsets[1:])
@@ -292,13 +285,11 @@ class LexemeStore:
         )
         start = self._reserve(nodes + 1)
         arena = self.arena
-        arena.array(L.S_KIND)[start] = L.KIND_BYTE
-        arena.array(L.S_ARGUMENT)[start] = _QUOTE
+        arena.array(L.S_CODE)[start] = (_QUOTE << L.CODE_ARGUMENT) | L.KIND_BYTE
         nodes = _override_trie(
             blob, offsets, rows.rows, rows.byte_classes, rows.first_character,
             free - rows.start, start + 1, pool_start,
-            arena.array(L.S_KIND), arena.array(L.S_FLAGS), arena.array(L.S_ARGUMENT),
-            arena.array(L.S_LIVE), arena.array(L.S_OVERRIDES),
+            arena.array(L.S_CODE), arena.array(L.S_LIVE), arena.array(L.S_OVERRIDES),
         )  # fmt: skip
         self._states = start + 1 + nodes
         self._overrides += 4 * nodes + 2 * len(keys)
@@ -312,7 +303,7 @@ class LexemeStore:
 
     def demote(self, state: int) -> None:
         """Make a state narrow: its tokens are few enough to be walked."""
-        self.arena.array(L.S_FLAGS)[state] &= ~np.uint8(L.FLAG_WIDE | L.FLAG_UNIVERSAL)
+        self.arena.array(L.S_CODE)[state] &= ~np.int64(L.FLAG_WIDE | L.FLAG_UNIVERSAL)
 
     def run_of(self, state: int) -> tuple[CharSet, int | None] | None:
         """``(characters, r)`` if what may be written from a string state on begins with
@@ -341,8 +332,8 @@ class LexemeStore:
 
     def _mark_boundaries(self, rows: ByteRows, start: int) -> None:
         first = start - rows.start + rows.first_character
-        flags = self.arena.array(L.S_FLAGS)
-        flags[first : first + rows.characters] |= L.FLAG_WIDE | L.FLAG_BOUNDARY
+        codes = self.arena.array(L.S_CODE)
+        codes[first : first + rows.characters] |= L.FLAG_WIDE | L.FLAG_BOUNDARY
 
     def _append(self, rows: ByteRows) -> int:
         """Copy a byte automaton into the store -> its start state."""
@@ -359,9 +350,10 @@ class LexemeStore:
         self._class_maps += 256
         self.arena.array(L.S_CLASS_MAPS)[maps : maps + 256] = rows.byte_classes
         stop = start + count
-        self.arena.array(L.S_KIND)[start:stop] = L.KIND_CLASSED
-        self.arena.array(L.S_CLASSES)[start:stop] = maps
-        self.arena.array(L.S_ARGUMENT)[start:stop] = pool + classes * np.arange(count)
+        offsets = pool + classes * np.arange(count)
+        self.arena.array(L.S_CODE)[start:stop] = (
+            (offsets << L.CODE_ARGUMENT) | (maps // 256 << L.CODE_CLASSES) | L.KIND_CLASSED
+        )
         live = np.packbits((local != L.STATE_DEAD)[:, rows.byte_classes], axis=1, bitorder="little")
         self.arena.array(L.S_LIVE)[4 * start : 4 * stop] = (
             np.ascontiguousarray(live).view(np.int64).reshape(-1)
@@ -375,8 +367,8 @@ class LexemeStore:
             raise LimitError(
                 stage="lexeme store", limit="byte_states", allowed=2**31 - 1, actual=self._states
             )
-        if self._states > len(self.arena.array(L.S_KIND)):
-            for slot in (L.S_KIND, L.S_FLAGS, L.S_ARGUMENT, L.S_CLASSES, L.S_ROW):
+        if self._states > len(self.arena.array(L.S_CODE)):
+            for slot in (L.S_CODE, L.S_ROW):
                 self.arena.extend(slot, 2 * self._states)
             self.arena.extend(L.S_LIVE, 8 * self._states)
         return start

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
+from itertools import accumulate
 
 from ..grammar import ir
 from . import layout as L
@@ -103,33 +104,34 @@ class Network:
 
         Never adds an edge into ``source`` or out of ``target``.
         """
-        if isinstance(expr, ir.Sequence):
+        kind = type(expr)
+        if kind is ir.Sequence:
             items = expr.items
             if not items:
                 self._epsilon(source, target)
                 return
+            edges = self._edges
             for item in items[:-1]:
-                middle = self._new()
+                middle = len(edges)
+                edges.append([])
                 self._add(item, source, middle)
                 source = middle
             self._add(items[-1], source, target)
-        elif isinstance(expr, ir.Ref):
+        elif kind is ir.Ref:
             self._call(expr.key, source, target)
-        elif isinstance(expr, ir.Choice):
+        elif kind is ir.Choice:
             for option in expr.options:
                 self._add(option, source, target)
-        elif isinstance(expr, ir.Chain):
+        elif kind is ir.Chain:
             self._chain(expr, source, target)
-        elif isinstance(expr, ir.Repeat):
+        elif kind is ir.Repeat:
             self._repeat(expr, source, target)
         else:
             lexeme = self._store.lexeme(expr)
             if lexeme.nullable:
                 self._epsilon(source, target)
             if lexeme.start != L.STATE_DEAD:
-                self._edges[source].append(
-                    (L.EDGE_LEXEME, lexeme.start, target, lexeme.counter)
-                )
+                self._edges[source].append((L.EDGE_LEXEME, lexeme.start, target, lexeme.counter))
 
     def _repeat(self, node: ir.Repeat, source: int, target: int) -> None:
         if node.max == 0:
@@ -204,18 +206,21 @@ class Network:
             self._add(node.separator, present, choose)
 
     def _append(self, base: int) -> None:
-        kind, argument = self._edge_kind, self._edge_argument
-        targets, counter = self._edge_target, self._edge_counter
-        for number, edges in enumerate(self._edges):
-            self._edge_start.append(len(kind))
-            self._edge_count.append(len(edges))
-            # Position 1 is the rule's end, and nothing leads out of it.
-            self._final.append(L.POSITION_FINAL | L.POSITION_TAIL if number == 1 else 0)
-            for edge_kind, edge_argument, target, edge_counter in edges:
-                kind.append(edge_kind)
-                argument.append(edge_argument)
-                targets.append(base + target)
-                counter.append(edge_counter)
+        edges = self._edges
+        counts = [len(leaving) for leaving in edges]
+        first = len(self._edge_kind)
+        self._edge_start.extend(accumulate(counts[:-1], initial=first))
+        self._edge_count.extend(counts)
+        # Position 1 is the rule's end, and nothing leads out of it.
+        self._final.frombytes(bytes((0, L.POSITION_FINAL | L.POSITION_TAIL)))
+        self._final.frombytes(bytes(len(edges) - 2))
+        flat = [edge for leaving in edges for edge in leaving]
+        if flat:
+            kinds, arguments, targets, counters = zip(*flat, strict=True)
+            self._edge_kind.frombytes(bytes(kinds))
+            self._edge_argument.extend(arguments)
+            self._edge_target.extend([base + target for target in targets])
+            self._edge_counter.extend(counters)
         self._edges = []
 
     def _publish(self) -> None:

@@ -97,13 +97,15 @@ class Algebra(Terms):
     ) -> tuple[T, ...]:
         if not left or not right:
             return ()
-        count = len(left) * len(right)
-        self._products += count
-        self._check_count(self._products if count > 1 else 0)
+        if len(left) == len(right) == 1:
+            self._products += 1
+            return meet(left[0], right[0])
+        self._products += len(left) * len(right)
+        self._check_count(self._products)
         return tuple(dict.fromkeys(node for x in left for y in right for node in meet(x, y)))
 
     def _check_count(self, count: int) -> None:
-        allowed: int = getattr(self._limits, "alternatives", 20_000)
+        allowed = self._limits.alternatives
         if count > allowed:
             raise LimitError(
                 stage="combining the alternatives of a schema",
@@ -115,9 +117,9 @@ class Algebra(Terms):
 
     def intersect_arrays(self, a: ArrayNode, b: ArrayNode) -> tuple[ArrayNode, ...]:
         """Arrays in both: one node or none."""
-        if a == ANY_ARRAY:
+        if a is ANY_ARRAY:
             return (b,)
-        if b == ANY_ARRAY or a == b:
+        if b is ANY_ARRAY or a is b:
             return (a,)
         low = max(a.min, b.min)
         high = min((h for h in (a.max, b.max) if h is not None), default=None)
@@ -129,7 +131,12 @@ class Algebra(Terms):
 
     def other(self, node: ObjectNode, key: str) -> Term:
         """What an object node says about a key that is not among its named ones."""
-        return self.conjoin(self.of_layer(layer, key) for layer in node.layers)
+        layers = node.layers
+        if not layers:
+            return TRUE
+        if len(layers) == 1:
+            return self.of_layer(layers[0], key)
+        return self.conjoin([self.of_layer(layer, key) for layer in layers])
 
     def of_layer(self, layer: Layer, key: str) -> Term:
         """What one layer says about a key."""
@@ -150,14 +157,14 @@ class Algebra(Terms):
             other = theirs.pop(key, None)
             if other is None:
                 other = self.other(b, key)
-            named[key] = self.conjoin((term, other))
+            named[key] = self._both(term, other)
         for key, term in theirs.items():
-            named[key] = self.conjoin((term, self.other(a, key)))
+            named[key] = self._both(term, self.other(a, key))
         node = ObjectNode(
             named=tuple(named.items()),
             required=a.required | b.required,
-            layers=tuple(dict.fromkeys(a.layers + b.layers)),
-            names=self.conjoin((a.names, b.names)),
+            layers=tuple(dict.fromkeys(a.layers + b.layers)) if a.layers else b.layers,
+            names=self._both(a.names, b.names),
             min=max(a.min, b.min),
             max=min((h for h in (a.max, b.max) if h is not None), default=None),
             obligations=tuple(dict.fromkeys(a.obligations + b.obligations)),
@@ -165,16 +172,23 @@ class Algebra(Terms):
         )
         return self.resolved(node)
 
+    def _both(self, a: Term, b: Term) -> Term:
+        """The intersection of two terms."""
+        if a is b or b is TRUE:
+            return a
+        return b if a is TRUE else self.conjoin((a, b))
+
     def resolved(self, node: ObjectNode) -> tuple[ObjectNode, ...]:
         """The node without plain contradictions and, if it is closed, without obligations."""
-        terms = dict(node.named)
-        if any(terms[key] is FALSE for key in node.required):
-            return ()
+        required = node.required
+        for key, term in node.named:
+            if term is FALSE and key in required:
+                return ()
         if node.max is not None and node.max < max(node.min, len(node.required)):
             return ()
         if not node.obligations or not node.is_closed:
             return (node,)
-        alternatives = [(terms, node.required)]
+        alternatives = [(dict(node.named), node.required)]
         for obligation in node.obligations:
             if obligation.names is not TRUE:
                 return (node,)

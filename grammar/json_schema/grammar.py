@@ -12,7 +12,7 @@ from .languages import Cache, Languages
 from .nodes import NOTHING, Negation, Term
 from .normalize import Normalizer
 from .options import JsonOptions
-from .quick_check import is_plainly_valid
+from .quick_check import quick_check
 from .rules import Rules
 from .scan import scan
 from .sites import Site, Sites
@@ -75,7 +75,9 @@ class JsonSchemaGrammar(Grammar):
         self._normalizer = Normalizer(algebra, options)
         self._signs = punctuation(options.whitespace)
         self._rules = Rules(self._normalizer, self._signs)
-        intricate = [] if is_plainly_valid(sites, languages) else scan(sites, languages)
+        intricate = quick_check(sites, languages)
+        if intricate is None:
+            intricate = scan(sites, languages)
         self.diagnostics: tuple[str, ...] = tuple(
             f"dropped as relax asks: {pointer}" for pointer in sites.relaxed
         )

@@ -48,7 +48,7 @@ class Languages:
         # The same few sets come again and again, and hashing fractions is slow.
         self._numbers: dict[int, tuple[NumberPart, CharDFA]] = {}
 
-    def shared(self, name: str, make: Callable[[], T]) -> T:
+    def shared(self, name: Hashable, make: Callable[[], T]) -> T:
         """Something that depends on the digits only, made once per compiler."""
         key = (name, self._digits)
         found: T | None = self._cache.get(key)

@@ -90,6 +90,9 @@ class DigitBounds:
 DEFAULT_DIGITS = DigitBounds()
 
 
+_LARGEST = 10**MAX_BOUND_DIGITS
+
+
 def exact(value: Number) -> Fraction:
     """The rational that a number in a schema stands for.
 
@@ -112,7 +115,7 @@ def exact(value: Number) -> Fraction:
         if not isinstance(exponent, int) or max(len(digits), abs(exponent)) > MAX_BOUND_DIGITS:
             raise GrammarError(f"a number has more than {MAX_BOUND_DIGITS} digits")
     result = Fraction(value)
-    if max(abs(result.numerator), result.denominator) > 10**MAX_BOUND_DIGITS:
+    if max(abs(result.numerator), result.denominator) > _LARGEST:
         raise GrammarError(f"a number has more than {MAX_BOUND_DIGITS} digits")
     return result
 

@@ -109,7 +109,9 @@ class ObjectRules:
         self._algebra = normalizer.algebra
         self._languages = normalizer.algebra.languages
         self._signs = signs
-        self._keys: dict[str, tuple[Expr, ...]] = {}
+        self._keys: dict[str, tuple[Expr, ...]] = self._languages.shared(
+            ("keys", signs.key_has_colon, signs.after_key), dict
+        )
         # Objects with tails by number: the number stands in the key, a node is costly to hash.
         self._objects: list[_Members] = []
         self._numbers: dict[ObjectNode, int] = {}

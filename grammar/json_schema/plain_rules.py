@@ -25,10 +25,16 @@ if TYPE_CHECKING:
     from .object_rules import ObjectRules
     from .rules import Rules
 
-__all__ = ["PlainRules"]
+__all__ = ["FEW_CONSTANTS", "PlainRules"]
+
+FEW_CONSTANTS = 8
+"""More constants than this become one trie-shaped lexeme."""
 
 _BEYOND_OBJECTS = ASSERTIONS - {"type", "properties", "required", "additionalProperties"}
 _BEYOND_ARRAYS = ASSERTIONS - {"type", "items", "minItems", "maxItems", "uniqueItems"}
+_BARE_ENUM = BARE_TYPE | {"enum"}
+_STRING_OR_NONE = ("string", None)
+_COUNTS = (int, type(None))
 _NOTHING = Sequence(())
 
 
@@ -70,6 +76,10 @@ class PlainRules:
                 found = self._rules.scalar(kind, site.resource.dialect.strict_integer)
                 if found is not None:
                     return found
+            elif "enum" in schema and kind in _STRING_OR_NONE and schema.keys() <= _BARE_ENUM:
+                values = schema["enum"]
+                if 0 < len(values) <= FEW_CONSTANTS and all(type(v) is str for v in values):
+                    return self._rules.constants(values)
             term = self._algebra.child(site, *tokens)
             if not is_plainly_inhabited(schema) and not self._normalizer.inhabited(term):
                 return None
@@ -133,6 +143,3 @@ class PlainRules:
                 self._signs.close_array,
             )
         )
-
-
-_COUNTS = (int, type(None))

@@ -41,7 +41,7 @@ from .nodes import TRUE, ArrayNode, Term
 from .normalize import Normalizer
 from .numbers import exact
 from .object_rules import ObjectRules, choice
-from .plain_rules import PlainRules
+from .plain_rules import FEW_CONSTANTS, PlainRules
 from .scalars import ANY_NUMBER, ANY_STRING, NumberPart, StringPart
 from .sites import Site
 from .whitespace import Punctuation
@@ -51,9 +51,6 @@ __all__ = ["Rules"]
 _NULL, _TRUE, _FALSE = Literal(b"null"), Literal(b"true"), Literal(b"false")
 _NOTHING = Sequence(())
 _ANY_STRING = CountedString()
-
-_MANY_LITERALS = 8
-"""More constant strings than this become one trie-shaped lexeme."""
 
 _SCALARS = frozenset(("null", "boolean", "integer", "number", "string"))
 
@@ -109,6 +106,10 @@ class Rules:
         """
         return self._scalars.get("strict" if strict and kind == "integer" else kind)
 
+    def constants(self, values: Iterable[str]) -> Expr:
+        """Exactly these strings (at least one)."""
+        return choice([option for value in values for option in self._constant_string(value)])
+
     def _make_scalars(self) -> dict[str, Expr]:
         (number,) = self._number_options((ANY_NUMBER,))
         (integer,) = self._number_options((INTEGERS,))
@@ -140,7 +141,7 @@ class Rules:
         schema = site.schema
         if "enum" in schema or "const" in schema:
             values = schema.get("enum", (schema.get("const"),))
-            if len(values) > _MANY_LITERALS or any(isinstance(v, (list, dict)) for v in values):
+            if len(values) > FEW_CONSTANTS or any(isinstance(v, (list, dict)) for v in values):
                 return None
         else:
             kinds = schema.get("type", "array")
@@ -188,7 +189,7 @@ class Rules:
                     values.update(dict.fromkeys(_spellings(value, part.point is False)))
             elif self._languages.has_number(part):
                 yield TextLexeme(self._languages.number(part))
-        if len(values) > _MANY_LITERALS:
+        if len(values) > FEW_CONSTANTS:
             yield TextLexeme(CharDFA.from_strings(values))
         else:
             for text in values:
@@ -205,7 +206,7 @@ class Rules:
                 language = self._languages.string(part)
                 if not language.is_empty:
                     yield StringLexeme(language)
-        if len(values) > _MANY_LITERALS:
+        if len(values) > FEW_CONSTANTS:
             yield StringLexeme(CharDFA.from_strings(values))
         else:
             for value in values:
@@ -259,7 +260,7 @@ class Rules:
         return any(
             self._normalizer.inhabited(self._item(node, index, met))
             and self._can_end(node, index + 1, max(least - 1, 0), pending - set(met))
-            for met in subsets([o for o in pending if o[0] <= index])
+            for met in subsets(_due(pending, index))
         )
 
     def _item(self, node: ArrayNode, index: int, met: tuple[tuple[int, Term], ...]) -> Term:
@@ -287,7 +288,7 @@ class Rules:
         if not pending and least == 0:
             options.append(_NOTHING)
         if node.max is None or index < node.max:
-            for met in subsets([o for o in pending if o[0] <= index]):
+            for met in subsets(_due(pending, index)):
                 term = self._item(node, index, met)
                 left = pending - set(met)
                 fewer = max(least - 1, 0)
@@ -302,6 +303,11 @@ class Rules:
                 parts = (item, tail) if index == 0 else (comma, item, tail)
                 options.append(Sequence(parts))
         return choice(options)
+
+
+def _due(pending: frozenset[tuple[int, Term]], index: int) -> list[tuple[int, Term]]:
+    """The obligations that an item can meet, in a fixed order."""
+    return sorted((o for o in pending if o[0] <= index), key=lambda o: (o[0], o[1].uid))
 
 
 def _spellings(value: Any, strict: bool) -> tuple[str, ...]:

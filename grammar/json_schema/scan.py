@@ -12,14 +12,14 @@ an item …) that have, or apply in place, a keyword which the algebra may fail 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Hashable
+from typing import Any, TypeAlias, TypeVar
 
 from ...errors import GrammarError, UnsupportedSchemaError
 from .languages import Languages
 from .sites import Site, Sites, escape_token
 
-__all__ = ["TYPES", "refers_to_itself", "scan"]
+__all__ = ["INTRICATE", "TYPES", "refers_to_itself", "scan", "with_users"]
 
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
@@ -27,7 +27,25 @@ _TYPE_SET = frozenset(TYPES)
 _PLAIN_KEYS = frozenset(
     ["type", "enum", "format", "title", "description", "default", "examples", "example"]
 )
+INTRICATE = frozenset(
+    [
+        "oneOf",
+        "not",
+        "if",
+        "contains",
+        "minProperties",
+        "maxProperties",
+        "dependencies",
+        "dependentRequired",
+        "dependentSchemas",
+        "propertyNames",
+    ]
+)
+"""Keywords that make a subschema intricate."""
+
 _NO_VALUES: list[Any] = []
+
+N = TypeVar("N", bound=Hashable)
 
 _Check: TypeAlias = Callable[["_Scan", Site, str, Any], None]
 
@@ -89,7 +107,7 @@ class _Scan:
                     check = checks.get(keyword)
                     if check is not None:
                         check(self, site, keyword, value)
-                if not _INTRICATE.isdisjoint(schema):
+                if not INTRICATE.isdisjoint(schema):
                     self.intricate.append(site)
                 if len(pending) > before:
                     fresh = [child for child in pending[before:] if child not in seen]
@@ -139,18 +157,23 @@ class _Scan:
                     stack.append((user, iter(self.imposed_by.get(user, ()))))
 
     def intricate_values(self) -> list[Site]:
-        pending = list(self.intricate)
-        seen = set(pending)
-        found: list[Site] = []
-        while pending:
-            site = pending.pop()
-            if site in self.values:
-                found.append(site)
-            for user in self.applied_by.get(site, ()):
-                if user not in seen:
-                    seen.add(user)
-                    pending.append(user)
-        return found
+        users = with_users(self.intricate, self.applied_by)
+        return [site for site in users if site in self.values]
+
+
+def with_users(intricate: list[N], applied_by: dict[N, list[N]]) -> list[N]:
+    """What is intricate, and what applies that in place, through any number of steps."""
+    pending = list(intricate)
+    seen = set(pending)
+    found: list[N] = []
+    while pending:
+        node = pending.pop()
+        found.append(node)
+        for user in applied_by.get(node, ()):
+            if user not in seen:
+                seen.add(user)
+                pending.append(user)
+    return found
 
 
 def refers_to_itself(site: Site | None) -> GrammarError:
@@ -407,18 +430,3 @@ _CHECKS: dict[str, _Check] = {
     "unevaluatedItems": _unsupported,
     "unevaluatedProperties": _unsupported,
 }
-
-_INTRICATE = frozenset(
-    [
-        "oneOf",
-        "not",
-        "if",
-        "contains",
-        "minProperties",
-        "maxProperties",
-        "dependencies",
-        "dependentRequired",
-        "dependentSchemas",
-        "propertyNames",
-    ]
-)

@@ -132,6 +132,8 @@ class Sites:
         self._by_identity: dict[tuple[int, int], Site] = {}
         self._resources: dict[str, Resource] = {}
         self._anchors: dict[str, Site] = {}
+        # By the identity of the resource that they stand in; sites keep resources alive.
+        self._resolved: dict[tuple[int, str], Site] = {}
         self._indexed: set[int] = set()
         self._count = 0
         self._embedded: dict[int, Resource] = {}
@@ -228,6 +230,13 @@ class Sites:
 
     def resolve(self, site: Site, reference: str, keyword: str = "$ref") -> Site:
         """The site that a reference at ``site`` means. Raises ``GrammarError``."""
+        key = (id(site.resource), reference)
+        found = self._resolved.get(key)
+        if found is None:
+            found = self._resolved[key] = self._resolve(site, reference, keyword)
+        return found
+
+    def _resolve(self, site: Site, reference: str, keyword: str) -> Site:
         if reference.startswith("#"):
             resource, fragment = site.resource, reference[1:]
         else:
