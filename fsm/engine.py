@@ -146,6 +146,7 @@ from .layout import (
     SIGNAL_OWNED_ROW,
     SIGNAL_ROW,
     SIGNAL_RULE,
+    SIGNAL_STUCK,
     STATE_DEAD,
     STATE_END,
     T_BYTE,
@@ -356,9 +357,9 @@ def _intern_config(fsm, keys, counters, size):
     if size > fsm[C_LIMIT_THREADS]:
         return _signal(fsm, SIGNAL_LIMIT, LIMIT_THREADS)
     count = fsm[C_CONFIG_COUNT]
+    if count >= fsm[C_LIMIT_CONFIGS]:
+        return _signal(fsm, SIGNAL_LIMIT, LIMIT_CONFIGS)
     if count >= fsm[C_CONFIG_CAPACITY]:
-        if count >= fsm[C_LIMIT_CONFIGS]:
-            return _signal(fsm, SIGNAL_LIMIT, LIMIT_CONFIGS)
         return _signal(fsm, SIGNAL_GROW, GROW_CONFIGS)
     start = fsm[C_THREAD_COUNT]
     if start + size > fsm[C_THREAD_CAPACITY]:
@@ -1032,6 +1033,8 @@ def _mask_of_clamped(fsm, config):
         for i in range(vocabulary[V_EOS_COUNT]):
             ids[count] = eos[i]
             count += 1
+    if count == 0 and base == 0:
+        return _signal(fsm, SIGNAL_STUCK, config)
 
     starts = view_i32(fsm[C_MASK_START])
     sizes = view_i32(fsm[C_MASK_SIZE])

@@ -173,6 +173,7 @@ SIGNAL_ROW: Final = -3  # argument: state whose row of inside tokens is needed
 SIGNAL_COUNTER_ROW: Final = -4  # argument: number of characters
 SIGNAL_OWNED_ROW: Final = -5
 SIGNAL_LIMIT: Final = -6  # argument: LIMIT_*
+SIGNAL_STUCK: Final = -7  # argument: configuration that no token continues
 
 GROW_CONTINUATIONS: Final = 0
 GROW_CONFIGS: Final = 1

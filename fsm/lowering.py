@@ -512,7 +512,7 @@ def _lower(  # type: ignore[no-untyped-def]
         for i in range(len(cuts)):
             # The last interval that begins at or below DEL may go on above it.
             wide = i + 1 == len(cuts) or cuts[i + 1] > 0x80
-            if wide or cuts[i] < 0x20:
+            if wide or any_escape or cuts[i] < 0x20:
                 if _prepare(row[classes[i]], json, rows, table, state, memo) < 0:
                     return _NO_ROOM
         if json:

@@ -18,7 +18,7 @@ from itertools import accumulate
 
 from ..grammar import ir
 from . import layout as L
-from .lexemes import LexemeStore
+from .lexemes import Lexeme, LexemeStore
 from .memory import Arena
 
 __all__ = ["Network"]
@@ -52,6 +52,8 @@ class Network:
         self._keys: list[ir.Key | _Repetition] = []
         # The rule being built: edges by position, relative to the first one.
         self._edges: list[list[tuple[int, int, int, int]]] = []
+        # Its lexemes by the identity of their leaves, of which most repeat (its body is alive).
+        self._leaves: dict[int, Lexeme] = {}
         self._publish()
 
     def rule(self, key: ir.Key | _Repetition) -> int:
@@ -72,14 +74,28 @@ class Network:
         key = self._keys[rule]
         base = len(self._edge_start)
         self._edges = [[], []]
+        self._leaves.clear()
         if isinstance(key, _Repetition):
             self._repetition(key, 0, 1)
         else:
-            self._add(self._grammar.rule(key), 0, 1)
+            body = self._grammar.rule(key)
+            self._add(body, 0, 1)
         self._append(base)
         self._rule_start[rule] = base
         self._publish()
         return base
+
+    def expand_ahead(self, budget: int) -> None:
+        """Expand the rules already known, oldest first, while they have few edges in total.
+
+        Most grammars are small: expanding them whole here keeps the first visits of their
+        nodes fast, and a large one is cut off after ``budget`` edges.
+        """
+        rule = 0
+        while rule < len(self._keys) and len(self._edge_kind) < budget:
+            if self._rule_start[rule] < 0:
+                self.expand(rule)
+            rule += 1
 
     def start_of(self, key: ir.Key) -> int:
         """Start position of a rule, which is expanded if it is not yet."""
@@ -104,8 +120,7 @@ class Network:
 
         Never adds an edge into ``source`` or out of ``target``.
         """
-        kind = type(expr)
-        if kind is ir.Sequence:
+        if type(expr) is ir.Sequence:
             items = expr.items
             if not items:
                 self._epsilon(source, target)
@@ -117,17 +132,19 @@ class Network:
                 self._add(item, source, middle)
                 source = middle
             self._add(items[-1], source, target)
-        elif kind is ir.Ref:
+        elif type(expr) is ir.Ref:
             self._call(expr.key, source, target)
-        elif kind is ir.Choice:
+        elif type(expr) is ir.Choice:
             for option in expr.options:
                 self._add(option, source, target)
-        elif kind is ir.Chain:
+        elif type(expr) is ir.Chain:
             self._chain(expr, source, target)
-        elif kind is ir.Repeat:
+        elif type(expr) is ir.Repeat:
             self._repeat(expr, source, target)
         else:
-            lexeme = self._store.lexeme(expr)
+            lexeme = self._leaves.get(id(expr))
+            if lexeme is None:
+                lexeme = self._leaves[id(expr)] = self._store.lexeme(expr)
             if lexeme.nullable:
                 self._epsilon(source, target)
             if lexeme.start != L.STATE_DEAD:

@@ -33,6 +33,9 @@ __all__ = ["DEAD", "TokenFSM"]
 DEAD: Final = L.CONFIG_DEAD
 """The node after a token that is not allowed."""
 
+_EDGES_AHEAD: Final = 0
+"""Rules are expanded when a grammar is compiled until its network has so many edges."""
+
 
 class TokenFSM:
     """A grammar over the tokens of a vocabulary, expanded as it is used.
@@ -64,7 +67,7 @@ class TokenFSM:
         self._limits = limits
         self._arena = arena = pool.take()
         # Whoever computes on this FSM holds a reference to it, so its tables are idle then.
-        finalize(self, _give_back, pool, arena, lock)
+        finalize(self, _give_back, pool, arena, lock).atexit = False
         self.address = arena.address
         block = arena.block
         block[L.C_STORE] = store.arena.address
@@ -76,6 +79,7 @@ class TokenFSM:
         self._network = Network(grammar, store, arena)
         with lock:
             position = self._network.start_of(grammar.start)
+            self._network.expand_ahead(_EDGES_AHEAD)
             arena.array(L.C_CONT_POSITION)[L.CONTINUATION_START] = position
             self.start: int = self._run(L.OP_START, 0, 0)
         if self.start == DEAD:
@@ -168,10 +172,22 @@ class TokenFSM:
                 self._tables.provide_counter_row(self._arena, argument)
             elif signal == L.SIGNAL_OWNED_ROW:
                 self._arena.provide_rows()
+            elif signal == L.SIGNAL_STUCK:
+                self._raise_stuck(argument)
             else:
                 self._raise_limit(argument)
             signal = engine(self.address, operation, x, y)
         return signal
+
+    def _raise_stuck(self, node: int) -> None:
+        expected = bytes(
+            byte for byte in range(256) if self._run(L.OP_STEP, node, byte) != L.CONFIG_DEAD
+        )
+        raise VocabularyError(
+            f"the vocabulary cannot spell the grammar: here one of the bytes {expected!r} must "
+            "come next, and no token begins with a text that may come; give the vocabulary "
+            "single-byte tokens"
+        )
 
     def _raise_limit(self, which: int) -> None:
         limits = self._limits

@@ -4,9 +4,11 @@ A grammar is matched byte by byte, so a token is its exact bytes, which may be a
 UTF-8 character. Ids fall into three kinds, and only the first can appear inside text:
 
 * text tokens: at least one byte. Tokens that were *added* to a tokenizer without being
-  special (``<think>`` in Qwen3) are text, because that is what a decoder prints for them;
-  ``added_tokens`` lists them for a caller who treats them otherwise;
-* special tokens, the ends of a text (``eos_ids``) among them: no bytes, whatever their name;
+  special are text (runs of blanks, HTML tags), and listed in ``added_tokens``;
+* special tokens, the ends of a text (``eos_ids``) among them: no bytes, whatever their name.
+  So are added tokens whose name says that they steer a model (``<think>``, ``<tool_call>``,
+  ``<|fim_prefix|>``, ``<unused7>``), even where the tokenizer's file does not call them special:
+  inside a string they would be read as markup. The same text stays spellable by ordinary tokens;
 * holes and the padding of logits wider than the tokenizer: no bytes, never allowed.
 
 All tokens share one ``blob``; the id lists are derived from it and checked by nobody later:
@@ -22,6 +24,7 @@ cached, under the hash of the bytes.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -43,6 +46,13 @@ __all__ = ["Vocabulary"]
 
 _CACHE_FORMAT = "order-1"
 """Part of every key: to be changed with the meaning of the cached arrays."""
+
+_MARKER = re.compile(
+    r"<[|\uff5c].*[|\uff5c]>|</?(?:think|mask|bbox|[a-z]+(?:_[a-z]+)+)>|<unused\d+>"
+    r"|\[(?:multimodal|[A-Z]+(?:_[A-Z]+)*)\]",
+    re.DOTALL,
+)
+"""Names of added tokens that steer a model instead of standing for text."""
 
 _MIN_CACHED = 4_096
 """Vocabularies with fewer tokens are sorted faster than a file is opened."""
@@ -181,7 +191,8 @@ class Vocabulary:
                 "no token is known to end a text; pass eos_ids=[…], as in the model's "
                 f"generation config{_some_names(table.special_tokens)}"
             )
-        special = frozenset(t for t in (*table.special_ids, *ends) if t < size)
+        markers = [t for name, t in table.added_tokens.items() if _MARKER.fullmatch(name)]
+        special = frozenset(t for t in (*table.special_ids, *ends, *markers) if t < size)
         blob, offsets = replace_tokens(
             table.blob, table.offsets, dict.fromkeys(special, b""), size=size
         )

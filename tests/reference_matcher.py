@@ -25,6 +25,7 @@ __all__ = ["Prefixes"]
 _ESCAPED = {
     0x22: 0x22, 0x5C: 0x5C, 0x2F: 0x2F, 0x62: 0x08, 0x66: 0x0C, 0x6E: 0x0A, 0x72: 0x0D, 0x74: 0x09,
 }  # fmt: skip
+_HEX = frozenset(b"0123456789abcdefABCDEF")
 _ALL = ((0, 0xD7FF), (0xE000, 0x10FFFF))
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
@@ -310,11 +311,10 @@ def _is_printable(unit: int, ascii_too: bool) -> bool:
 
 
 def _unit(data: bytes) -> int | None:
-    try:
-        digits = data[2:].decode("ascii")
-        return int(digits, 16) if data[:2] == b"\\u" and len(digits) == 4 else None
-    except ValueError:
+    digits = data[2:]
+    if data[:2] != b"\\u" or len(digits) != 4 or not _HEX.issuperset(digits):
         return None
+    return int(digits, 16)
 
 
 @lru_cache(maxsize=None)
@@ -351,12 +351,9 @@ def _units(begun: bytes) -> Ranges:
     """The code units of ``\\uXXXX`` escapes that begin with these bytes."""
     if begun in (b"", b"\\", b"\\u"):
         return ((0, 0xFFFF),)
-    try:
-        digits = begun[2:].decode("ascii")
-        if begun[:2] != b"\\u" or not all(c in "0123456789abcdefABCDEF" for c in digits):
-            return ()
-    except UnicodeDecodeError:
+    digits = begun[2:]
+    if begun[:2] != b"\\u" or not _HEX.issuperset(digits):
         return ()
     if len(digits) > 4:
         return ()
-    return ((int(digits.ljust(4, "0"), 16), int(digits.ljust(4, "f"), 16)),)
+    return ((int(digits.ljust(4, b"0"), 16), int(digits.ljust(4, b"f"), 16)),)

@@ -118,10 +118,10 @@ class TestRealTokenizers:
         assert vocabulary.size == SIZES[name]
         assert set(vocabulary.eos_ids) == {tokenizer.token_to_id(end) for end in ENDS[name]}
         special = {t for t, a in tokenizer.get_added_tokens_decoder().items() if a.special}
-        assert vocabulary.special_ids == special
+        assert special <= vocabulary.special_ids
         assert all(vocabulary.token_bytes(t) == b"" for t in special)
         for token, added in tokenizer.get_added_tokens_decoder().items():
-            if not added.special:
+            if token not in vocabulary.special_ids:
                 content = added.content.replace("▁", " ") if name == "gemma3" else added.content
                 assert vocabulary.token_bytes(token) == content.encode()
                 assert vocabulary.added_tokens[added.content] == token
@@ -253,13 +253,39 @@ def test_an_empty_model_has_only_added_tokens() -> None:
 
 def test_added_tokens_are_literal_text_unless_special() -> None:
     tokenizer = byte_level({"a": 0, "Ġ": 1})
-    tokenizer.add_tokens(["<think>", "é Ġ", AddedToken("a", normalized=False)])
+    tokenizer.add_tokens(["<h1>", "é Ġ", AddedToken("a", normalized=False)])
     tokenizer.add_special_tokens(["<s>", "<|im_end|>"])
     vocabulary = read(tokenizer)
-    assert all_bytes(vocabulary) == [b"a", b" ", b"<think>", "é Ġ".encode(), b"", b""]
-    assert dict(vocabulary.added_tokens) == {"<think>": 2, "é Ġ": 3, "a": 0}
+    assert all_bytes(vocabulary) == [b"a", b" ", b"<h1>", "é Ġ".encode(), b"", b""]
+    assert dict(vocabulary.added_tokens) == {"<h1>": 2, "é Ġ": 3, "a": 0}
     assert dict(vocabulary.special_tokens) == {"<s>": 4, "<|im_end|>": 5}
     assert vocabulary.eos_ids == (5,)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_text"),
+    [
+        ("<think>", False),
+        ("</tool_call>", False),
+        ("<|fim_prefix|>", False),
+        ("<｜tool▁sep｜>", False),
+        ("<unused12>", False),
+        ("[multimodal]", False),
+        ("[INST]", False),
+        ("<table>", True),
+        ("</h1>", True),
+        ("\n\n", True),
+        ("a<b>c", True),
+    ],
+)
+def test_added_markers_are_never_text(name: str, is_text: bool) -> None:
+    tokenizer = byte_level({"a": 0})
+    tokenizer.add_tokens([AddedToken(name, special=False)])
+    tokenizer.add_special_tokens(["</s>"])
+    vocabulary = Vocabulary.from_tokenizer(tokenizer)
+    token = tokenizer.token_to_id(name)
+    assert (token in vocabulary.special_ids) != is_text
+    assert vocabulary.token_bytes(token) == (name.encode() if is_text else b"")
 
 
 def test_added_tokens_pass_through_a_decoder_of_blanks() -> None:

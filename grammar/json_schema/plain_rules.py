@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..ir import Chain, ChainItem, Expr, Ref, Repeat, Sequence, UndeclaredKey
-from .nodes import TRUE
 from .normalize import Normalizer
 from .quick_look import is_plainly_inhabited
 from .sites import Site

@@ -146,7 +146,7 @@ def quick_check(sites: Sites, languages: Languages) -> list[Site] | None:
             elif kind == _SCHEMA or (kind == _ITEMS and type(value) is not list):
                 pending.append(value)
                 origins[id(value)] = (here, keyword)
-            elif kind == _ITEMS or kind == _PREFIX:
+            elif kind in (_ITEMS, _PREFIX):
                 if type(value) is not list:
                     return None
                 for i, child in enumerate(value):
@@ -161,7 +161,7 @@ def quick_check(sites: Sites, languages: Languages) -> list[Site] | None:
             elif kind == _COUNT:
                 if type(value) is not int or value < 0:
                     return None
-            elif kind == _NUMBER or kind == _DIVISOR:
+            elif kind in (_NUMBER, _DIVISOR):
                 if type(value) not in _NUMBER_TYPES or not -_ENORMOUS < value < _ENORMOUS:
                     return None
                 if kind == _DIVISOR and value <= 0:
@@ -187,7 +187,7 @@ def quick_check(sites: Sites, languages: Languages) -> list[Site] | None:
                 pending.append(child)
                 applied_by.setdefault(id(child), []).append(here)
                 imposed_by.setdefault(id(child), []).append(here)
-            elif kind == _BRANCHES or kind == _IN_PLACE:
+            elif kind in (_BRANCHES, _IN_PLACE):
                 branches = value if kind == _BRANCHES else (value,)
                 if type(branches) not in _SEQUENCES or not branches:
                     return None
@@ -219,9 +219,7 @@ def quick_check(sites: Sites, languages: Languages) -> list[Site] | None:
     return found
 
 
-def _site(
-    sites: Sites, at: int, origins: dict[int, _Origin], targets: dict[int, Site]
-) -> Site:
+def _site(sites: Sites, at: int, origins: dict[int, _Origin], targets: dict[int, Site]) -> Site:
     """The site of a dict that was met."""
     path: list[tuple[object, ...]] = []
     while at not in targets:
