@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from operator import index
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -26,6 +27,9 @@ __all__ = ["Matcher", "fill_bitmasks"]
 
 _DONE: Final = 0
 """In place of a node: an EOS was accepted."""
+
+_NO_BITMASK: Final = object()
+"""What nobody can pass for one."""
 
 _CONTEXT_TOKENS: Final = 16
 """How many tokens before this point decide how forced text is tokenized."""
@@ -63,7 +67,7 @@ class Matcher:
         self._address = fsm.address
         self._lock = fsm.lock
         # The bitmask of the last fill: checking it again would cost as much as filling it.
-        self._bits: Any = None
+        self._bits: Any = _NO_BITMASK
         self._target = 0
         self._rows = 0
 
@@ -97,6 +101,8 @@ class Matcher:
             TokenRejectedError: the id is outside ``0 .. vocabulary.size - 1``.
         """
         node = self._nodes[-1]
+        if token.__class__ is not int:
+            token = index(token)
         if not 0 <= token < self._size:
             raise TokenRejectedError(
                 f"token id {token} is outside 0 .. {self._size - 1}",
@@ -167,6 +173,8 @@ class Matcher:
         if bits is not self._bits:
             self._target, self._rows = _rows_of(bits, self._size)
             self._bits = bits
+        if row.__class__ is not int:
+            row = index(row)
         if not 0 <= row < self._rows:
             raise BitmaskError(f"row {row} is outside of a bitmask of {self._rows} rows")
         node = self._nodes[-1]
@@ -221,16 +229,16 @@ def fill_bitmasks(matchers: Sequence[Matcher], bits: Any) -> None:
         raise BitmaskError(f"{len(matchers)} matchers need more than the {rows} rows given")
     stride = matchers[0]._stride
     plan: list[int] = []
-    for index, matcher in enumerate(matchers):
+    for number, matcher in enumerate(matchers):
         node = matcher._nodes[-1]
         if matcher._size != size:
             raise BitmaskError(
-                f"matcher {index} has {matcher._size} tokens, the first one {size}"
+                f"matcher {number} has {matcher._size} tokens, the first one {size}"
             )
         if node == _DONE:
-            host_words(target + index * stride, stride // 4)[:] = 0
+            host_words(target + number * stride, stride // 4)[:] = 0
         else:
-            plan += (matcher._fsm.address, node, target + index * stride)
+            plan += (matcher._fsm.address, node, target + number * stride)
     if not plan:
         return
     triples = np.array(plan, np.int64)

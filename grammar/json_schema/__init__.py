@@ -7,6 +7,7 @@ options      how values are written: whitespace, digits, formats, what is relaxe
 dialects     the drafts and their keywords
 sites        subschemas in place, references
 scan         the eager check of every reachable keyword
+quick_check  the same for schemas that plainly pass it, without sites
 scalars      sets of strings and numbers, symbolically
 numbers      sets of numbers and the automata of their spellings
 formats      the automata of the formats
@@ -21,6 +22,7 @@ questions    questions that depend on each other, on one explicit stack
 inhabitants  which canonical forms hold a value
 normalize    subschemas -> canonical forms; which of them hold a value
 whitespace   punctuation with its blanks
+plain_rules  plain objects and arrays -> rules, without a canonical form
 object_rules objects -> rules
 rules        canonical forms -> rules
 grammar      the lazily computed grammar

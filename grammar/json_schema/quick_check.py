@@ -221,13 +221,13 @@ def quick_check(sites: Sites, languages: Languages) -> list[Site] | None:
 
 def _site(sites: Sites, at: int, origins: dict[int, _Origin], targets: dict[int, Site]) -> Site:
     """The site of a dict that was met."""
-    path: list[tuple[object, ...]] = []
+    path: list[Iterable[object]] = []
     while at not in targets:
         at, *tokens = origins[at]
-        path.append(tuple(tokens))
+        path.append(tokens)
     site = targets[at]
-    for tokens in reversed(path):
-        site = sites.child(site, *tokens)
+    for step in reversed(path):
+        site = sites.child(site, *step)
     return site
 
 

@@ -34,6 +34,17 @@ def is_plainly_inhabited(schema: dict[str, Any]) -> bool:
     return type(kind) is str and _DOUBTS.isdisjoint(schema)
 
 
+def _lists_a_string(schema: dict[str, Any]) -> bool:
+    """Whether an ``enum`` with nothing but a type beside it has a string that the type allows."""
+    values = schema.get("enum", ())
+    return (
+        bool(values)
+        and type(values[0]) is str
+        and "const" not in schema
+        and schema.get("type", "string") == "string"
+    )
+
+
 class QuickLook:
     """Remembers the answers for the terms of one algebra."""
 
@@ -75,7 +86,7 @@ class QuickLook:
                 )
         elif "enum" in schema or "const" in schema:
             plain = ASSERTIONS.intersection(schema) <= {"enum", "const", "type"}
-            found = plain and self._reader.read(site) != NOTHING
+            found = plain and (_lists_a_string(schema) or self._reader.read(site) != NOTHING)
         else:
             kinds = schema.get("type", "null")
             for kind in (kinds,) if isinstance(kinds, str) else kinds:

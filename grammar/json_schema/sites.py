@@ -90,7 +90,13 @@ class Site:
         self._parent = parent
         self._tokens = tokens
         self.uid = uid
-        self.children: dict[tuple[object, ...], Site] = {}
+        self.children = _NO_CHILDREN
+
+    def adopt(self, tokens: tuple[object, ...], child: Site) -> None:
+        """Remember the site at ``tokens`` below this one."""
+        if self.children is _NO_CHILDREN:
+            self.children = {}
+        self.children[tokens] = child
 
     @property
     def pointer(self) -> str:
@@ -109,6 +115,10 @@ class Site:
 
     def __repr__(self) -> str:
         return f"Site({self.pointer})"
+
+
+_NO_CHILDREN: dict[tuple[object, ...], Site] = {}
+"""Shared by all sites without children, as most are. Never written to."""
 
 
 class Sites:
@@ -214,7 +224,7 @@ class Sites:
             for token in tokens:
                 schema = schema[token]
             found = self._site(schema, site.resource, site, tokens)
-            site.children[tokens] = found
+            site.adopt(tokens, found)
         return found
 
     def synthetic(self, schema: Any, near: Site, *tokens: object) -> Site:
@@ -223,7 +233,7 @@ class Sites:
         if found is None:
             self._count += 1
             found = Site(schema, near.resource, near, tokens, self._count)
-            near.children[tokens] = found
+            near.adopt(tokens, found)
         return found
 
     # ------------------------------------------------------------------ references
