@@ -48,9 +48,7 @@ class Compiler:
     def grammar(self, grammar: ir.Grammar) -> TokenFSM:
         """Compile a grammar that is already in the IR."""
         with self._lock:
-            return TokenFSM(
-                grammar, self._store, self._tables, self._pool, self.limits, self._lock
-            )
+            return TokenFSM(grammar, self._store, self._tables, self._pool, self.limits, self._lock)
 
     def json_schema(
         self, schema: Mapping[str, Any] | bool | str, *, options: JsonOptions | None = None
@@ -70,7 +68,7 @@ class Compiler:
             return self.grammar(
                 JsonSchemaGrammar(
                     schema,
-                    options=options or JsonOptions(),
+                    options=options,
                     limits=self.limits,
                     cache=self._automata,
                 )

@@ -33,7 +33,7 @@ lexemes (explodes), a token-edge table (a commit is a handful of byte steps anyw
 """
 
 # Kernels are typed by numba, not by annotations.
-# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, warn-return-any=False
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ from .layout import (
     C_EDGE_TARGET,
     C_FINAL,
     C_LIMIT_CONFIGS,
-    C_LIVE,
-    C_LIVE_READY,
     C_LIMIT_DEPTH,
     C_LIMIT_THREADS,
+    C_LIVE,
+    C_LIVE_READY,
     C_MASK_ID_CAPACITY,
     C_MASK_ID_COUNT,
     C_MASK_IDS,
@@ -122,9 +122,9 @@ from .layout import (
     NOT_FORCED,
     OP_ACCEPT,
     OP_ACCEPTING,
+    OP_COUNT_ROW,
     OP_FILL,
     OP_FILL_MANY,
-    OP_COUNT_ROW,
     OP_FORCED,
     OP_INSIDE,
     OP_MASK,
@@ -1204,7 +1204,7 @@ def _rehash_continuations(fsm):
 
 
 @kernel("int64(int64, int64, int64, int64)")
-def engine(block, operation, x, y):
+def engine(block: int, operation: int, x: int, y: int) -> int:
     """Run one operation on the FSM whose control block is at address ``block``.
 
     Returns a non-negative result or a ``SIGNAL_*`` (see :mod:`.layout` for the operations).

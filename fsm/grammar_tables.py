@@ -40,7 +40,7 @@ class GrammarTables(Arena):
         words: words of a mask row.
     """
 
-    __slots__ = ("_rows", "_words", "_used_rows")
+    __slots__ = ("_rows", "_used_rows", "_words")
 
     def __init__(self, words: int) -> None:
         super().__init__(L.C_SLOTS)

@@ -16,6 +16,9 @@ States at a character boundary inside a JSON string have a row of *inside tokens
 demoted to a narrow one, whose tokens are walked.
 """
 
+# The kernel is typed by numba, not by annotations.
+# mypy: disallow-untyped-calls=False
+
 from __future__ import annotations
 
 import re
@@ -190,9 +193,7 @@ class LexemeStore:
         if isinstance(expr, ir.TextLexeme):
             return self._add_text(expr.language)
         if isinstance(expr, ir.StringLexeme):
-            rows = lower_string(
-                expr.language, any_escape=False, limit=self._limits.byte_states
-            )
+            rows = lower_string(expr.language, any_escape=False, limit=self._limits.byte_states)
             start = self._append(rows)
             self._mark_boundaries(rows, start)
             self._strings[start] = expr.language
@@ -248,9 +249,7 @@ class LexemeStore:
     def free_string(self) -> int:
         """State before the opening quote of any JSON string."""
         if self._free_string < 0:
-            rows = lower_string(
-                CharDFA.any_text(), any_escape=True, limit=self._limits.byte_states
-            )
+            rows = lower_string(CharDFA.any_text(), any_escape=True, limit=self._limits.byte_states)
             start = self._append(rows)
             self._mark_boundaries(rows, start)
             boundary = start + 1
@@ -280,9 +279,7 @@ class LexemeStore:
         # At most: a record of two numbers a node, two more for each node but the first one as
         # its parent's child, and two for each key's end.
         nodes = len(blob) + 1
-        pool_start = self._reserve_pool(
-            L.S_OVERRIDES, self._overrides, 4 * nodes + 2 * len(keys)
-        )
+        pool_start = self._reserve_pool(L.S_OVERRIDES, self._overrides, 4 * nodes + 2 * len(keys))
         start = self._reserve(nodes + 1)
         arena = self.arena
         arena.array(L.S_CODE)[start] = (_QUOTE << L.CODE_ARGUMENT) | L.KIND_BYTE
@@ -324,9 +321,7 @@ class LexemeStore:
 
     def star(self, characters: CharSet) -> int:
         """Start state of JSON strings over a set of characters."""
-        return self.lexeme(
-            ir.StringLexeme(CharDFA.from_charset_repeat(characters, 0, None))
-        ).start
+        return self.lexeme(ir.StringLexeme(CharDFA.from_charset_repeat(characters, 0, None))).start
 
     # ------------------------------------------------------------------ storage
 
@@ -377,4 +372,3 @@ class LexemeStore:
         if used + count > len(self.arena.array(slot)):
             self.arena.extend(slot, 2 * (used + count))
         return used
-

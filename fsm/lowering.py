@@ -124,7 +124,7 @@ def _intern(rows, table, state, level):
     digest = 1469598103934665603
     empty = True
     for b in range(256):
-        value = rows[source, b]
+        value = int(rows[source, b])
         if value != 0:
             empty = False
             digest = (digest ^ (value * 256 + b)) * 1099511628211
@@ -483,9 +483,7 @@ def _escape(cuts, classes, row, any_escape, rows, table, state, memo, level):
     "int64(int32[::1], int32[::1], int32[:, ::1], boolean[::1], boolean, boolean,"
     " int32[:, ::1], int32[::1], int32[:, ::1], uint8[::1])"
 )
-def _lower(  # type: ignore[no-untyped-def]
-    cuts, classes, trans, accepting, json, any_escape, rows, table, memo, byte_classes
-):
+def _lower(cuts, classes, trans, accepting, json, any_escape, rows, table, memo, byte_classes):
     """Fill ``rows`` and ``byte_classes`` -> number of states, or ``_NO_ROOM``.
 
     ``trans`` holds local target numbers already; ``rows`` and ``table`` and ``memo`` are zero,
@@ -527,9 +525,7 @@ def _lower(  # type: ignore[no-untyped-def]
             if _uniform(cuts, classes, row, 0xE000, 0x10FFFF) == 0:
                 continue
         for lead in range(0xC2, 0xE0):
-            inner = _utf8_block(
-                cuts, classes, row, (lead & 0x1F) << 6, rows, table, state, memo, 0
-            )
+            inner = _utf8_block(cuts, classes, row, (lead & 0x1F) << 6, rows, table, state, memo, 0)
             if inner < 0:
                 return inner
             rows[source, lead] = inner
@@ -553,7 +549,7 @@ def _lower(  # type: ignore[no-untyped-def]
     digests = [0] * 256
     for s in range(2, total):
         for b in range(256):
-            digests[b] = ((digests[b] ^ rows[s, b]) * 1099511628211 + s) & 0x7FFFFFFFFFFF
+            digests[b] = ((digests[b] ^ int(rows[s, b])) * 1099511628211 + s) & 0x7FFFFFFFFFFF
     representatives = [0] * 256
     used = 0
     for b in range(256):
@@ -637,9 +633,7 @@ def lower_text(dfa: CharDFA, *, limit: int, culprit: str = "") -> ByteRows:
     return _run(dfa, json=False, any_escape=False, limit=limit, culprit=culprit)
 
 
-def lower_string(
-    dfa: CharDFA, *, any_escape: bool, limit: int, culprit: str = ""
-) -> ByteRows:
+def lower_string(dfa: CharDFA, *, any_escape: bool, limit: int, culprit: str = "") -> ByteRows:
     """JSON strings, quotes included, whose value is in the language of ``dfa``.
 
     Raises:

@@ -205,9 +205,7 @@ class Matcher:
         """
         if self._nodes[-1] == _DONE:
             return []
-        return forced_tokens(
-            self._fsm, self._nodes[-1], self._tokens[-_CONTEXT_TOKENS:]
-        )
+        return forced_tokens(self._fsm, self._nodes[-1], self._tokens[-_CONTEXT_TOKENS:])
 
 
 def fill_bitmasks(matchers: Sequence[Matcher], bits: Any) -> None:
@@ -232,9 +230,7 @@ def fill_bitmasks(matchers: Sequence[Matcher], bits: Any) -> None:
     for number, matcher in enumerate(matchers):
         node = matcher._nodes[-1]
         if matcher._size != size:
-            raise BitmaskError(
-                f"matcher {number} has {matcher._size} tokens, the first one {size}"
-            )
+            raise BitmaskError(f"matcher {number} has {matcher._size} tokens, the first one {size}")
         if node == _DONE:
             host_words(target + number * stride, stride // 4)[:] = 0
         else:
@@ -247,9 +243,7 @@ def fill_bitmasks(matchers: Sequence[Matcher], bits: Any) -> None:
         count = len(plan) // 3
         while filled < count:
             # A row that needs more than a lookup is done by its own FSM, then the rest goes on.
-            result = engine(
-                0, L.OP_FILL_MANY, triples.ctypes.data + 24 * filled, count - filled
-            )
+            result = engine(0, L.OP_FILL_MANY, triples.ctypes.data + 24 * filled, count - filled)
             if result >= 0:
                 return
             filled += -1 - result

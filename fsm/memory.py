@@ -37,8 +37,9 @@ __all__ = [
 if numba.config.DISABLE_JIT:
 
     def _view(address: int, ctype: Any) -> Any:
-        # Un-jitted kernels index freely; the length only has to be large enough.
-        return np.ctypeslib.as_array((ctype * (1 << 28)).from_address(address))
+        # Un-jitted kernels index freely; the length only has to be large enough. A ctypes array
+        # gives Python integers, which do not overflow on the way, and wraps what is stored.
+        return (ctype * (1 << 28)).from_address(int(address))
 
     def view_u8(address: int) -> Any:
         return _view(address, ctypes.c_uint8)

@@ -13,6 +13,7 @@ hold only lexeme starts that never accept.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -21,11 +22,11 @@ from . import layout as L
 from .lexemes import Lexeme, LexemeStore
 from .memory import Arena
 
-__all__ = ["Network"]
+__all__ = ["Network", "Repetition"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Repetition:
+class Repetition:
     """Key of an internal rule: this many more items, at least one."""
 
     node: ir.Repeat
@@ -48,15 +49,15 @@ class Network:
         self._edge_target = array("i")
         self._edge_counter = array("q")
         self._rule_start = array("i")
-        self._rules: dict[ir.Key | _Repetition, int] = {}
-        self._keys: list[ir.Key | _Repetition] = []
+        self._rules: dict[ir.Key | Repetition, int] = {}
+        self._keys: list[ir.Key | Repetition] = []
         # The rule being built: edges by position, relative to the first one.
         self._edges: list[list[tuple[int, int, int, int]]] = []
         # Its lexemes by the identity of their leaves, of which most repeat (its body is alive).
         self._leaves: dict[int, Lexeme] = {}
         self._publish()
 
-    def rule(self, key: ir.Key | _Repetition) -> int:
+    def rule(self, key: ir.Key | Repetition) -> int:
         """Number of a rule, expanded or not."""
         number = self._rules.get(key)
         if number is None:
@@ -69,13 +70,28 @@ class Network:
         """The key of a rule, for messages."""
         return self._keys[rule]
 
+    def is_final(self, position: int) -> bool:
+        """Whether the position's rule may end there."""
+        return bool(self._final[position] & L.POSITION_FINAL)
+
+    def edges(self, position: int) -> Iterator[tuple[int, int, int, int]]:
+        """``(EDGE_*, lexeme start or rule, target, counter)`` of each edge from a position."""
+        first = self._edge_start[position]
+        for edge in range(first, first + self._edge_count[position]):
+            yield (
+                self._edge_kind[edge],
+                self._edge_argument[edge],
+                self._edge_target[edge],
+                self._edge_counter[edge],
+            )
+
     def expand(self, rule: int) -> int:
         """Add the positions of a rule -> its start. Raises what the grammar raises."""
         key = self._keys[rule]
         base = len(self._edge_start)
         self._edges = [[], []]
         self._leaves.clear()
-        if isinstance(key, _Repetition):
+        if isinstance(key, Repetition):
             self._repetition(key, 0, 1)
         else:
             body = self._grammar.rule(key)
@@ -84,18 +100,6 @@ class Network:
         self._rule_start[rule] = base
         self._publish()
         return base
-
-    def expand_ahead(self, budget: int) -> None:
-        """Expand the rules already known, oldest first, while they have few edges in total.
-
-        Most grammars are small: expanding them whole here keeps the first visits of their
-        nodes fast, and a large one is cut off after ``budget`` edges.
-        """
-        rule = 0
-        while rule < len(self._keys) and len(self._edge_kind) < budget:
-            if self._rule_start[rule] < 0:
-                self.expand(rule)
-            rule += 1
 
     def start_of(self, key: ir.Key) -> int:
         """Start position of a rule, which is expanded if it is not yet."""
@@ -112,7 +116,7 @@ class Network:
     def _epsilon(self, source: int, target: int) -> None:
         self._edges[source].append((L.EDGE_EPSILON, 0, target, 0))
 
-    def _call(self, key: ir.Key | _Repetition, source: int, target: int) -> None:
+    def _call(self, key: ir.Key | Repetition, source: int, target: int) -> None:
         self._edges[source].append((L.EDGE_CALL, self.rule(key), target, 0))
 
     def _add(self, expr: ir.Expr, source: int, target: int) -> None:
@@ -161,7 +165,7 @@ class Network:
         elif node.max is None and node.min <= 1:
             self._loop(node, source, target)
         else:
-            self._call(_Repetition(node, max(node.min, 1), node.max), source, target)
+            self._call(Repetition(node, max(node.min, 1), node.max), source, target)
 
     def _loop(self, node: ir.Repeat, source: int, target: int) -> None:
         """One or more items."""
@@ -174,7 +178,7 @@ class Network:
         self._add(node.item, before, again)
         self._epsilon(again, after)
 
-    def _repetition(self, key: _Repetition, source: int, target: int) -> None:
+    def _repetition(self, key: Repetition, source: int, target: int) -> None:
         node = key.node
         if key.max is None and key.min <= 1:
             self._loop(node, source, target)
@@ -186,9 +190,7 @@ class Network:
         if key.max is None or key.max > 1:
             before = self._new()
             self._add(node.separator, after, before)
-            rest = _Repetition(
-                node, max(key.min - 1, 1), None if key.max is None else key.max - 1
-            )
+            rest = Repetition(node, max(key.min - 1, 1), None if key.max is None else key.max - 1)
             self._call(rest, before, target)
 
     def _chain(self, node: ir.Chain, source: int, target: int) -> None:

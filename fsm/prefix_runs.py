@@ -31,7 +31,7 @@ _MAX_PASSES = 64
 
 
 @kernel("void(int32[:, ::1], int64[::1], int64[::1], int64)")
-def _runs(trans, live, runs, passes):  # type: ignore[no-untyped-def]
+def _runs(trans, live, runs, passes):
     """Fill ``runs``: a length, ``_UNBOUNDED`` or ``_UNKNOWN``.
 
     ``live[q]`` numbers the set of symbols on which state ``q`` goes on. States are numbered
@@ -87,9 +87,7 @@ def prefix_runs(language: CharDFA) -> list[tuple[CharSet, int | None] | None]:
     live = np.array([sets.setdefault(row.tobytes(), len(sets)) for row in goes_on], np.int64)
     runs = np.empty(len(trans), np.int64)
     _runs(trans, live, runs, _MAX_PASSES)
-    characters = [
-        _characters(language, np.frombuffer(symbols, np.bool_)) for symbols in sets
-    ]
+    characters = [_characters(language, np.frombuffer(symbols, np.bool_)) for symbols in sets]
     result: list[tuple[CharSet, int | None] | None] = []
     for which, length in zip(live.tolist(), runs.tolist(), strict=True):
         if length == _UNBOUNDED:
@@ -100,9 +98,7 @@ def prefix_runs(language: CharDFA) -> list[tuple[CharSet, int | None] | None]:
     return result
 
 
-def _characters(
-    language: CharDFA, symbols: np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> CharSet:
+def _characters(language: CharDFA, symbols: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> CharSet:
     ends = [*(language.cuts[1:] - 1).tolist(), MAX_CODE_POINT]
     ranges = zip(language.cuts.tolist(), ends, strict=True)
     member = symbols[language.interval_class].tolist()

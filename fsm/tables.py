@@ -55,9 +55,7 @@ class VocabularyTables:
         self._put_trie(L.TRIE_ALL, trie)
         quoted = _containing(vocabulary, _QUOTE)
         with_quote = ids[quoted[ids]]
-        self._put_trie(
-            L.TRIE_QUOTE, build_trie(vocabulary.blob, vocabulary.offsets, with_quote)
-        )
+        self._put_trie(L.TRIE_QUOTE, build_trie(vocabulary.blob, vocabulary.offsets, with_quote))
         self._put_suffixes(with_quote)
 
         longest = trie.max_depth
@@ -67,9 +65,7 @@ class VocabularyTables:
         self.scratch = scratch = Arena(L.X_SLOTS)
         for slot in (L.X_WALK_NODE, L.X_WALK_CONFIG, L.X_WALK_COUNTER):
             scratch.allocate(slot, len(trie) + 1, np.int32)
-        scratch.allocate(
-            L.X_IDS, 5 * vocabulary.size + 64 + len(vocabulary.eos_ids), np.int32
-        )
+        scratch.allocate(L.X_IDS, 5 * vocabulary.size + 64 + len(vocabulary.eos_ids), np.int32)
         scratch.allocate(L.X_DENSE, (L.DENSE_STATES + 1) * 256, np.int32)
         self.grow_scratch(1024)
         self._rows: list[npt.NDArray[np.uint32]] = []
@@ -144,9 +140,7 @@ class VocabularyTables:
     @property
     def nbytes(self) -> int:
         """Bytes of tables, tries and rows."""
-        return (
-            self.arena.nbytes + self.scratch.nbytes + sum(row.nbytes for row in self._rows)
-        )
+        return self.arena.nbytes + self.scratch.nbytes + sum(row.nbytes for row in self._rows)
 
     # ------------------------------------------------------------------ tries
 

@@ -19,10 +19,11 @@ from ..errors import LimitError, VocabularyError
 from ..grammar import ir
 from ..limits import Limits
 from . import layout as L
+from .completion import ShortestCompletion
 from .engine import engine
+from .grammar_tables import GrammarTables, TablePool
 from .lexemes import LexemeStore
 from .matcher import Matcher
-from .grammar_tables import GrammarTables, TablePool
 from .memory import address_of
 from .network import Network
 from .tables import VocabularyTables
@@ -32,9 +33,6 @@ __all__ = ["DEAD", "TokenFSM"]
 
 DEAD: Final = L.CONFIG_DEAD
 """The node after a token that is not allowed."""
-
-_EDGES_AHEAD: Final = 0
-"""Rules are expanded when a grammar is compiled until its network has so many edges."""
 
 
 class TokenFSM:
@@ -77,9 +75,9 @@ class TokenFSM:
         block[L.C_LIMIT_THREADS] = limits.threads
         block[L.C_LIMIT_DEPTH] = limits.stack_depth
         self._network = Network(grammar, store, arena)
+        self._completion = ShortestCompletion(grammar, self._network, store, arena)
         with lock:
             position = self._network.start_of(grammar.start)
-            self._network.expand_ahead(_EDGES_AHEAD)
             arena.array(L.C_CONT_POSITION)[L.CONTINUATION_START] = position
             self.start: int = self._run(L.OP_START, 0, 0)
         if self.start == DEAD:
@@ -130,6 +128,15 @@ class TokenFSM:
                 result.append(byte)
                 node = self._run(L.OP_STEP, node, byte)
         return bytes(result), node
+
+    def shortest_completion(self, node: int) -> int:
+        """The smallest number of bytes that lead from a node to an accepting one.
+
+        Raises:
+            ValueError: the node is ``DEAD``.
+        """
+        with self.lock:
+            return self._completion.of(node)
 
     def matcher(self) -> Matcher:
         """A fresh sequence at the start of the grammar."""
@@ -196,9 +203,7 @@ class TokenFSM:
             L.LIMIT_THREADS: ("threads", limits.threads),
             L.LIMIT_DEPTH: ("stack_depth", limits.stack_depth),
         }[which]
-        raise LimitError(
-            stage="token FSM", limit=name, allowed=allowed, actual=allowed + 1
-        )
+        raise LimitError(stage="token FSM", limit=name, allowed=allowed, actual=allowed + 1)
 
     def _grow_scratch(self) -> None:
         capacity = 2 * int(self._tables.scratch.block[L.X_CAPACITY])

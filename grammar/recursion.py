@@ -5,7 +5,8 @@ is read would never end. :func:`normalized` rewrites such rules; trees of deriva
 language does not, which is all that masks need. In order:
 
 1. *Unproductive* alternatives go; so do calls of rules that only match the empty text.
-2. Rules that are not left-recursive stay as they are, the very same objects.
+2. Rules that are not left-recursive stay as they are, the very same objects. (Only counted
+   repeats of nullable items are rewritten, to count the items that are not empty.)
 3. The *left calls* of a rule are the rules that may come first in it, also after items that
    match the empty text. Each cycle of left calls (a strongly connected component) is written as
    a left-linear system over *non-empty* texts: ``X+ = Y1+ t1 | Y2+ t2 | … | b``, where the ``Y``
@@ -100,6 +101,10 @@ class _Path:
     target: Key
 
 
+def _original(key: Key) -> Key:
+    return key.key if isinstance(key, _NonEmpty) else key
+
+
 class NormalizedGrammar(Grammar):
     """Productive rules without left recursion; made by :func:`normalized`.
 
@@ -112,9 +117,8 @@ class NormalizedGrammar(Grammar):
 
     def __init__(self, rules: _Rules, start: Key) -> None:
         self.start = start
-        self._rules = rules
-        corners = _Corners(_least(rules, _is_nullable))
-        self._corners = corners
+        self._corners = corners = _Corners(_least(rules, _is_nullable))
+        self._rules = rules = {key: corners.tightened(expr) for key, expr in rules.items()}
         calls = {key: corners.left_calls(expr) for key, expr in rules.items()}
         self._systems: dict[Key, _System] = {}
         cycles: list[tuple[Key, ...]] = []
@@ -326,7 +330,8 @@ def _is_nullable(expr: Expr, known: set[Key]) -> bool:
         return any(_is_nullable(option, known) for option in expr.options)
     if isinstance(expr, Repeat):
         return expr.min == 0 or (
-            _is_nullable(expr.item, known) and (expr.min == 1 or _is_nullable(expr.separator, known))
+            _is_nullable(expr.item, known)
+            and (expr.min == 1 or _is_nullable(expr.separator, known))
         )
     if isinstance(expr, Chain):
         required = [item.expr for item in expr.items if item.required]
@@ -394,7 +399,7 @@ class _Pruning:
         return {key: expr for key, expr in found.items() if expr is not None}
 
     def expression(self, expr: Expr) -> Expr | None:
-        """The productive part of an expression, itself if that is all; ``None`` if there is none."""
+        """The productive part of an expression (itself if that is all), or ``None``."""
         if isinstance(expr, Ref):
             if expr.key not in self._productive:
                 return None
@@ -484,7 +489,7 @@ class _Corners:
 
     def _collect(self, expr: Expr, found: dict[Key, None]) -> None:
         if isinstance(expr, Ref):
-            found[expr.key] = None
+            found[_original(expr.key)] = None
         elif isinstance(expr, Sequence):
             for item in expr.items:
                 self._collect(item, found)
@@ -499,16 +504,53 @@ class _Corners:
                 self._collect(expr.separator, found)
         elif isinstance(expr, Chain):
             begun = False  # an item may have come and been empty
-            for item in expr.items:
-                self._collect(item.expr, found)
-                begun = begun or self.is_nullable(item.expr)
-                if item.required and not begun:
+            for link in expr.items:
+                self._collect(link.expr, found)
+                begun = begun or self.is_nullable(link.expr)
+                if link.required and not begun:
                     return
             if expr.rest is not None:
                 self._collect(expr.rest, found)
                 begun = begun or self.is_nullable(expr.rest)
             if begun:
                 self._collect(expr.separator, found)
+
+    def tightened(self, expr: Expr) -> Expr:
+        """The same texts without counted repeats of nullable items, itself if there are none.
+
+        ``n`` items may all be empty, so a closure would cross ``n`` internal rules of the
+        network. Which of the items are the empty ones does not matter: the others are counted.
+        """
+        if isinstance(expr, Sequence):
+            items = tuple(self.tightened(item) for item in expr.items)
+            return expr if _same(items, expr.items) else Sequence(items)
+        if isinstance(expr, Choice):
+            options = tuple(self.tightened(option) for option in expr.options)
+            return expr if _same(options, expr.options) else Choice(options)
+        if isinstance(expr, Chain):
+            parts = [self.tightened(item.expr) for item in expr.items]
+            members = tuple(
+                item if part is item.expr else ChainItem(part, item.required)
+                for item, part in zip(expr.items, parts, strict=True)
+            )
+            separator = self.tightened(expr.separator)
+            rest = None if expr.rest is None else self.tightened(expr.rest)
+            same = separator is expr.separator and rest is expr.rest
+            same = same and _same(members, expr.items)
+            return expr if same else Chain(members, separator, rest)
+        if not isinstance(expr, Repeat):
+            return expr
+        item, separator = self.tightened(expr.item), self.tightened(expr.separator)
+        counted = expr.min > 1 or (expr.max is not None and expr.max > 1)
+        if not (counted and self.is_nullable(item) and self.is_nullable(separator)):
+            same = item is expr.item and separator is expr.separator
+            return expr if same else Repeat(item, expr.min, expr.max, separator)
+        more = self.non_empty(_concat(separator, item))
+        if not more:
+            return NOTHING
+        if separator == NOTHING:
+            return Repeat(_choice(more), 0, expr.max)
+        return _concat(item, Repeat(_choice(more), 0, _fewer(expr)[1]))
 
     def non_empty(self, expr: Expr) -> list[Expr]:
         """Expressions that are never empty, for the non-empty texts of an expression."""
@@ -523,8 +565,8 @@ class _Corners:
         if not self.is_nullable(expr) and component.isdisjoint(self.left_calls(expr)):
             return [(None, expr)]
         if isinstance(expr, Ref):
-            if expr.key in component:
-                return [(expr.key, NOTHING)]
+            if _original(expr.key) in component:
+                return [(_original(expr.key), NOTHING)]
             return [(None, Ref(self.plus(expr.key)))]
         if isinstance(expr, Sequence):
             found: list[tuple[Key | None, Expr]] = []
@@ -537,9 +579,7 @@ class _Corners:
                     break
             return found
         if isinstance(expr, Choice):
-            return [
-                corner for option in expr.options for corner in self.corners(option, component)
-            ]
+            return [corner for option in expr.options for corner in self.corners(option, component)]
         if isinstance(expr, Repeat):
             return self._repeat(expr, component)
         if isinstance(expr, Chain):
@@ -612,7 +652,11 @@ class _System:
             if key not in self._core or len(users[key]) != 1:
                 continue
             (user,) = users[key]
-            if user == key or len(self._edges[user][key]) > 1 or NOTHING not in self._edges[user][key]:
+            if (
+                user == key
+                or len(self._edges[user][key]) > 1
+                or NOTHING not in self._edges[user][key]
+            ):
                 continue
             del self._edges[user][key]
             del self._core[key]
@@ -642,10 +686,9 @@ class _System:
         for source in self._core:
             if not self._bases[source]:
                 continue
-            open_, closed = self._by_end(self._bases[source], key)
-            if not self._is_equal(source, key):
-                open_ = dict.fromkeys(self._bases[source])
-                closed = {}
+            open_, closed = self._bases[source], dict[Expr, None]()
+            if self._is_equal(source, key):
+                open_, closed = self._by_end(open_, key)
             if open_:
                 options.append(_concat(_choice(open_), Ref(_Path(source, key))))
             options += [self._closed(before, key) for before in closed]
@@ -699,9 +742,7 @@ class _System:
     def _closed(self, before: Expr, key: Key) -> Expr:
         return _concat(before, Ref(self._corners.plus(key)))
 
-    def _by_end(
-        self, exprs: Iterable[Expr], key: Key
-    ) -> tuple[dict[Expr, None], dict[Expr, None]]:
+    def _by_end(self, exprs: Iterable[Expr], key: Key) -> tuple[dict[Expr, None], dict[Expr, None]]:
         """``exprs`` as (those that do not end in a call of ``key``, what stands before it)."""
         other: dict[Expr, None] = {}
         before: dict[Expr, None] = {}

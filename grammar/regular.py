@@ -160,9 +160,7 @@ class Assert:
     the set of word characters. For ``start``/``end`` the ``set`` is unused.
     """
 
-    kind: Literal[
-        "start", "end", "line_start", "line_end", "word_boundary", "not_word_boundary"
-    ]
+    kind: Literal["start", "end", "line_start", "line_end", "word_boundary", "not_word_boundary"]
     set: CharSet = CharSet(())
 
 
@@ -193,9 +191,7 @@ class Complement:
     item: Regular
 
 
-Regular: TypeAlias = (
-    Chars | Concat | Union | Repeat | Assert | Look | Intersect | Complement
-)
+Regular: TypeAlias = Chars | Concat | Union | Repeat | Assert | Look | Intersect | Complement
 
 EMPTY = Concat(())
 NEVER = Union(())

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TypeAlias
 
 from maskwright.grammar import ir
@@ -205,7 +205,9 @@ def _take(leaf: object, byte: int) -> list[_Stack]:
         return [(replace(leaf, state=state, begun=b""),)] if state else []
     assert isinstance(leaf, _String)
     if not leaf.begun and byte == 0x22:
-        complete = leaf.needed == 0 if leaf.language is None else leaf.language.accepting[leaf.state]
+        complete = (
+            leaf.needed == 0 if leaf.language is None else leaf.language.accepting[leaf.state]
+        )
         return [()] if complete else []
     begun = leaf.begun + bytes((byte,))
     character = _unescaped(begun, ascii_too=leaf.language is None)
@@ -260,7 +262,7 @@ def _decoded(data: bytes) -> int | None:
         return None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _utf8_candidates(begun: bytes) -> Ranges:
     """Characters whose UTF-8 begins with these bytes and is longer."""
     if not begun:
@@ -317,7 +319,7 @@ def _unit(data: bytes) -> int | None:
     return int(digits, 16)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _string_candidates(begun: bytes, *, ascii_too: bool) -> Ranges:
     """Characters with a spelling in JSON strings that begins with these bytes and is longer."""
     if begun[0] < 0x20:

@@ -18,22 +18,105 @@ from maskwright.fsm.compiler import Compiler
 from maskwright.fsm.matcher import Matcher
 from maskwright.fsm.token_fsm import TokenFSM
 from maskwright.fsm.vocabulary import Vocabulary
-from maskwright.grammar.json_schema import JsonOptions
 
 
 def _json_vocabulary() -> Vocabulary:
     """All bytes, and a few hundred tokens that JSON texts like."""
-    quoted = ['{"', '["', '":', '": ', '":"', '": "', '","', '", "', '"}', '"]', '"},', '"}]', '""', '" ']
-    signs = ["{}", "[]", "[[", "]]", "}}", "],", "},", ", ", ": ", ",\n", "{\n", "[\n", "\n  ", "\n    ", "  "]
-    escapes = ["\\n", "\\\"", "\\\\", "\\u", "\\u00", "\\u0041", "\\ud83d", "\\ude00", '\\"a', 'a\\', "\\u00e9"]
-    words = ["true", "false", "null", " true", "tr", "ue", "fal", "nul", "1.5", "-1", "00", "12", "0.", "e+", "E-"]
-    names = ["aa", "ab", "ba", "abc", " a", "b ", "key", "name", "na", "me", "\u00e9", "\u20ac", "\u00e9a", "\U0001f600"]
+    quoted = [
+        '{"',
+        '["',
+        '":',
+        '": ',
+        '":"',
+        '": "',
+        '","',
+        '", "',
+        '"}',
+        '"]',
+        '"},',
+        '"}]',
+        '""',
+        '" ',
+    ]
+    signs = [
+        "{}",
+        "[]",
+        "[[",
+        "]]",
+        "}}",
+        "],",
+        "},",
+        ", ",
+        ": ",
+        ",\n",
+        "{\n",
+        "[\n",
+        "\n  ",
+        "\n    ",
+        "  ",
+    ]
+    escapes = [
+        "\\n",
+        '\\"',
+        "\\\\",
+        "\\u",
+        "\\u00",
+        "\\u0041",
+        "\\ud83d",
+        "\\ude00",
+        '\\"a',
+        "a\\",
+        "\\u00e9",
+    ]
+    words = [
+        "true",
+        "false",
+        "null",
+        " true",
+        "tr",
+        "ue",
+        "fal",
+        "nul",
+        "1.5",
+        "-1",
+        "00",
+        "12",
+        "0.",
+        "e+",
+        "E-",
+    ]
+    names = [
+        "aa",
+        "ab",
+        "ba",
+        "abc",
+        " a",
+        "b ",
+        "key",
+        "name",
+        "na",
+        "me",
+        "\u00e9",
+        "\u20ac",
+        "\u00e9a",
+        "\U0001f600",
+    ]
     glued = [a + b for a in ('a"', 'ab"', '\u00e9"', '\\n"') for b in (",", ": ", "}", ', "', "\n")]
-    glued += [name + '"' for name in names] + ['"' + name for name in names] + [f'"{n}"' for n in names]
+    glued += (
+        [name + '"' for name in names] + ['"' + name for name in names] + [f'"{n}"' for n in names]
+    )
     pairs = [a + b for a in "abc01" for b in 'abc01"\\ ']
     pieces = [*quoted, *signs, *escapes, *words, *names, *glued, *pairs]
     tokens = [bytes((byte,)) for byte in range(256)] + [piece.encode() for piece in pieces]
-    tokens += [b"\xf0\x9f", b"\x98\x80", b"\xc3", b'\xa9"', "\U0001f600".encode()[:3], b'"a":', b'"ab": ']
+    tokens += [
+        b"\xf0\x9f",
+        b"\x98\x80",
+        b"\xc3",
+        b'\xa9"',
+        "\U0001f600".encode()[:3],
+        b'"a":',
+        b'"ab": ',
+    ]
     return Vocabulary.from_tokens(
         [*tokens, b"a", b'"', b"<e>", b"</s>"], eos_ids=[len(tokens) + 2, len(tokens) + 3]
     )  # fmt: skip
@@ -46,10 +129,16 @@ for _token in range(VOCABULARY.size):
         BY_BYTES.setdefault(VOCABULARY.token_bytes(_token), []).append(_token)
 LONGEST = max(map(len, BY_BYTES))
 COMPILER = Compiler(VOCABULARY)
-CLOSING = [token for data in (b'"', b"}", b"]", b"0", b"e", b"a", b",", b":", b" ") for token in BY_BYTES[data]]
+CLOSING = [
+    token
+    for data in (b'"', b"}", b"]", b"0", b"e", b"a", b",", b":", b" ")
+    for token in BY_BYTES[data]
+]
 
 
-def split(data: bytes, rng: random.Random, by_bytes: dict[bytes, list[int]], longest: int) -> list[int]:
+def split(
+    data: bytes, rng: random.Random, by_bytes: dict[bytes, list[int]], longest: int
+) -> list[int]:
     """A random tokenization."""
     tokens = []
     while data:
@@ -82,7 +171,9 @@ def walk(fsm: TokenFSM, rng: random.Random, budget: int = 30) -> bytes:
 
 KEYS = ["a", "ab", "abc", "b", "key", "na me", "\u00e9", 'q"', "s\\", ""]
 STRINGS = st.text(
-    st.sampled_from('ab"\\/\n\t\x7f {\u00e9\u20ac\U0001f600') | st.characters(exclude_categories=["Cs"]), max_size=6
+    st.sampled_from('ab"\\/\n\t\x7f {\u00e9\u20ac\U0001f600')
+    | st.characters(exclude_categories=["Cs"]),
+    max_size=6,
 )
 
 
@@ -101,15 +192,19 @@ def scalars() -> st.SearchStrategy[tuple[Any, Any]]:
     return st.one_of(
         st.booleans().map(lambda v: ({"type": "boolean"}, v)),
         st.just(({"type": "null"}, None)),
-        st.integers(-999, 999).map(lambda v: ({"type": "integer", "minimum": v - 5, "maximum": v + 50}, v)),
+        st.integers(-999, 999).map(
+            lambda v: ({"type": "integer", "minimum": v - 5, "maximum": v + 50}, v)
+        ),
         st.integers(-(10**6), 10**6).map(lambda v: ({"type": "integer"}, v)),
         st.sampled_from([0.5, -1.25, 12.0, 1e3]).map(lambda v: ({"type": "number"}, v)),
-        st.lists(STRINGS | st.integers(-9, 99), min_size=1, max_size=4).map(lambda v: ({"enum": v}, v[0])),
+        st.lists(STRINGS | st.integers(-9, 99), min_size=1, max_size=4).map(
+            lambda v: ({"enum": v}, v[0])
+        ),
         st.sampled_from(["aab", "ab", "aaabbb"]).map(
             lambda v: ({"type": "string", "pattern": "^a+b{1,3}$"}, v)
         ),
         string_schemas(),
-    )  # fmt: skip
+    )
 
 
 @st.composite
@@ -141,7 +236,11 @@ def objects(draw: st.DrawFn, inner: st.SearchStrategy[tuple[Any, Any]]) -> tuple
         rest, member = draw(inner)
         schema["additionalProperties"] = rest
         # Names that begin like declared ones, and ones that have to be escaped.
-        extra = draw(st.lists(st.sampled_from(["abcd", "a\n", "x\u00e9", "ke", 'q"q']), unique=True, max_size=2))
+        extra = draw(
+            st.lists(
+                st.sampled_from(["abcd", "a\n", "x\u00e9", "ke", 'q"q']), unique=True, max_size=2
+            )
+        )
         value |= dict.fromkeys(extra, member)
     return schema, value  # fmt: skip
 
@@ -155,7 +254,9 @@ def alternatives(draw: st.DrawFn, inner: st.SearchStrategy[tuple[Any, Any]]) -> 
 
 
 CASES = st.recursive(
-    scalars(), lambda inner: st.one_of(arrays(inner), objects(inner), alternatives(inner)), max_leaves=6
+    scalars(),
+    lambda inner: st.one_of(arrays(inner), objects(inner), alternatives(inner)),
+    max_leaves=6,
 )
 
 
@@ -300,9 +401,15 @@ def llama(data_dir: Path) -> tuple[Compiler, dict[bytes, list[int]]]:
 
 LONG = "a" * 70
 REAL: list[tuple[Any, list[Any]]] = [
-    ({"type": "string"}, ["", "\U0001f600\U0001f468\u200d\U0001f469", 'q"\\/\b\f\n\r\t\x00\x7f', "\u65e5\u672c" * 9]),
+    (
+        {"type": "string"},
+        ["", "\U0001f600\U0001f468\u200d\U0001f469", 'q"\\/\b\f\n\r\t\x00\x7f', "\u65e5\u672c" * 9],
+    ),
     # Bounds on both sides of what the longest token can write.
-    ({"type": "string", "minLength": 2, "maxLength": 3}, ["ab", "\U0001f600\U0001f600\U0001f600", "\n\u00e9"]),
+    (
+        {"type": "string", "minLength": 2, "maxLength": 3},
+        ["ab", "\U0001f600\U0001f600\U0001f600", "\n\u00e9"],
+    ),
     ({"type": "string", "maxLength": 140}, ["", LONG, LONG * 2]),
     ({"type": "string", "minLength": 130, "maxLength": 131}, [LONG + "b" * 60, "\u00e9" * 131]),
     ({"type": "string", "minLength": 257}, ["=" * 257, " " * 400]),
@@ -311,13 +418,24 @@ REAL: list[tuple[Any, list[Any]]] = [
     (
         {
             "type": "object",
-            "properties": {"name": {"type": "string"}, "named": {"type": "null"}, "\u00e9": {"type": "integer"}},
+            "properties": {
+                "name": {"type": "string"},
+                "named": {"type": "null"},
+                "\u00e9": {"type": "integer"},
+            },
             "additionalProperties": {"type": "boolean"},
         },
-        [{"name": "x", "names": True}, {"nam": False, "": True, "name\u00e9": True}, {"\u00e9": 1, "\u00e9e": True}],
+        [
+            {"name": "x", "names": True},
+            {"nam": False, "": True, "name\u00e9": True},
+            {"\u00e9": 1, "\u00e9e": True},
+        ],
     ),
-    ({"type": "array", "items": {"enum": ["red", "reddish", "re\U0001f600"]}}, [["red", "reddish", "re\U0001f600"]]),
-]  # fmt: skip
+    (
+        {"type": "array", "items": {"enum": ["red", "reddish", "re\U0001f600"]}},
+        [["red", "reddish", "re\U0001f600"]],
+    ),
+]
 
 
 def probe_mask(matcher: Matcher, allowed: Any, size: int, rng: random.Random) -> None:
@@ -367,7 +485,9 @@ def test_length_bounds_with_a_real_tokenizer_are_exact(
 ) -> None:
     # All tokens, one after the opening quote: those allowed are those that fit the bounds.
     compiler, by_bytes = llama
-    fsm = compiler.json_schema({"type": "string", "minLength": min(longest, 3), "maxLength": longest})
+    fsm = compiler.json_schema(
+        {"type": "string", "minLength": min(longest, 3), "maxLength": longest}
+    )
     matcher = fsm.matcher()
     assert matcher.accept(by_bytes[b'"'][0])
     allowed = set(matcher.allowed_tokens().tolist())

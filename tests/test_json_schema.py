@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from ir_reference import matches
 from jsonschema.validators import Draft202012Validator
 
-from ir_reference import matches
 from maskwright import errors
 from maskwright.errors import GrammarError, LimitError, UnsatisfiableError, UnsupportedSchemaError
 from maskwright.grammar import ir

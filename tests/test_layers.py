@@ -83,6 +83,14 @@ def test_only_the_decoding_and_integration_layers_know_frameworks(layer: str, pa
     assert not outside_of(imports_of(path)) & forbidden
 
 
+def test_nothing_imports_a_layer_by_its_bare_name() -> None:
+    # From the root that works, and gives a second copy of the module.
+    folders = (*LAYERS, "tests", "examples", "benchmarks")
+    paths = [*ROOT.glob("*.py"), *(path for name in folders for path in sources(ROOT / name))]
+    bare = {path.name for path in paths if outside_of(imports_of(path)) & set(LAYERS)}
+    assert not bare
+
+
 @pytest.mark.parametrize("name", FOUNDATION)
 def test_the_foundation_modules_import_no_layer(name: str) -> None:
     names = imports_of(ROOT / f"{name}.py")

@@ -21,10 +21,14 @@ PUBLIC_NAMES = {
     "Compiler",
     "GenerationError",
     "GrammarError",
+    "JsonOptions",
     "LimitError",
     "Limits",
     "MaskwrightError",
+    "Matcher",
     "Result",
+    "SamplingParams",
+    "TokenFSM",
     "TokenRejectedError",
     "UnsatisfiableError",
     "UnsupportedSchemaError",
@@ -64,6 +68,10 @@ def test_the_public_surface_is_exactly_the_pinned_names() -> None:
 def test_every_public_name_resolves_and_is_documented(name: str) -> None:
     assert getattr(mw, name).__doc__
     assert name in dir(mw)
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    assert mw.__version__ == PROJECT["project"]["version"]
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

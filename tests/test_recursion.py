@@ -159,7 +159,9 @@ def called_keys(expr: Expr) -> Iterable[Key]:
             yield from called_keys(part)
 
 
-def check(rules: Mapping[Key, Expr], start: Key, alphabet: bytes = b"ab", length: int = LENGTH) -> None:
+def check(
+    rules: Mapping[Key, Expr], start: Key, alphabet: bytes = b"ab", length: int = LENGTH
+) -> None:
     """The engine accepts the reference's language, and every rule matches something."""
     grammar = normalized(rules, start)
     assert accepted(COMPILER.grammar(grammar), alphabet, length) == language(rules, start, length)
@@ -201,7 +203,9 @@ HAND_WRITTEN: dict[str, dict[Key, Expr]] = {
     "two tails and two bases": {"A": alt(seq(A, "b"), seq(A, "ab"), "a", "ba")},
     "indirect": {"A": alt(seq(B, "a"), "b"), "B": alt(seq(A, "b"), "a")},
     "three rules in a ring": {
-        "A": alt(seq(B, "a"), "b"), "B": alt(seq(C, "b"), "a"), "C": alt(seq(A, "ab"), B, "b"),
+        "A": alt(seq(B, "a"), "b"),
+        "B": alt(seq(C, "b"), "a"),
+        "C": alt(seq(A, "ab"), B, "b"),
     },
     "all with all": {
         "A": alt(seq(A, "a"), seq(B, "b"), "a"),
@@ -222,28 +226,46 @@ HAND_WRITTEN: dict[str, dict[Key, Expr]] = {
     },
     "a rule that is itself": {"A": alt(A, "a")},
     "two rules that are each other": {"A": alt(B, "a"), "B": alt(A, "b")},
-    "unit ring with tails": {"A": alt(B, seq(C, "a")), "B": alt(A, C, seq(A, "b")), "C": alt(B, "a", seq(A, B))},
+    "unit ring with tails": {
+        "A": alt(B, seq(C, "a")),
+        "B": alt(A, C, seq(A, "b")),
+        "C": alt(B, "a", seq(A, B)),
+    },
     "ambiguous sum": {"A": alt(seq(A, "b", A), "a")},
     "concatenation": {"A": alt(seq(A, A), "a", "b")},
     "sum of nullable terms": {"A": alt(seq(A, "b", A), "a", NOTHING)},
     "prefix and postfix operators": {"A": alt(seq("b", A), seq(A, "b"), seq(A, "ab", A), "a")},
     "operators as rules": {
-        "A": alt(B, C, "a"), "B": seq(A, "b", A), "C": alt(seq(A, "ab", A), seq(A, "b")),
+        "A": alt(B, C, "a"),
+        "B": seq(A, "b", A),
+        "C": alt(seq(A, "ab", A), seq(A, "b")),
     },
     "only the empty text": {"A": alt(seq(A, A), NOTHING)},
     "a tail of empty texts": {"A": alt(seq(A, B), "a"), "B": alt(seq(B, B), NOTHING)},
     "an alternative without end": {"A": alt(seq(A, B), "a"), "B": seq("b", B)},
-    "empty, or without end": {"A": alt(seq(B, "a"), "b"), "B": alt(NOTHING, seq("a", C)), "C": seq(C, "b")},
+    "empty, or without end": {
+        "A": alt(seq(B, "a"), "b"),
+        "B": alt(NOTHING, seq("a", C)),
+        "C": seq(C, "b"),
+    },
     "a separator without end": {"A": Repeat(lit("a"), 0, None, B), "B": seq(B, "b")},
     "a chain with a separator without end": {
-        "A": Chain((ChainItem(lit("a"), False), ChainItem(lit("b"), False)), B), "B": seq("b", B),
+        "A": Chain((ChainItem(lit("a"), False), ChainItem(lit("b"), False)), B),
+        "B": seq("b", B),
     },
     "a repeat of nothing": {"A": seq(Repeat(NOTHING, 0, None), "a")},
     "a counted repeat of the empty text": {"A": seq(Repeat(alt("a", NOTHING), 3, 5), "b")},
+    "a counted repeat of empty texts with separators": {
+        "A": seq(Repeat(alt("a", NOTHING), 2, 3, alt(NOTHING, "ab")), "b"),
+    },
+    "left recursion in a counted repeat of nullable items": {
+        "A": alt(seq(Repeat(alt(A, NOTHING), 2, 3), "b"), Repeat(B, 2, 2), "a"),
+        "B": alt(seq(A, "a"), NOTHING),
+    },
     "nullable loops": {"A": Repeat(Repeat(alt(B, NOTHING), 0, None), 1, None), "B": alt(A, "b")},
     "right recursion": {"A": alt(seq("a", A), "b")},
     "middle recursion": {"A": alt(seq("a", A, "b"), NOTHING)},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("rules", HAND_WRITTEN.values(), ids=HAND_WRITTEN)
@@ -279,4 +301,99 @@ def expressions() -> st.SearchStrategy[Expr]:
 @given(st.fixed_dictionaries({key: expressions() for key in RULES}))
 def test_random_rules_keep_their_language(rules: dict[Key, Expr]) -> None:
     if language(rules, "A", LENGTH):
-        check(rules, "A")
+        try:
+            check(rules, "A")
+        except LimitError as error:
+            # Rules that call themselves everywhere have exponentially many parses.
+            assert error.limit == "threads"  # noqa: PT017
+
+
+def test_rules_that_are_fit_stay_the_same_objects() -> None:
+    rules: dict[Key, Expr] = {"A": alt(seq("a", A, Repeat(B, 0, None)), "b"), "B": seq("a", A)}
+    grammar = normalized(rules, "A")
+    assert all(grammar.rule(key) is rules[key] for key in rules)
+    assert grammar.cycles == ()
+
+
+def test_an_ambiguous_operator_becomes_a_right_recursive_rule() -> None:
+    grammar = normalized({"E": alt(seq(E, "+", E), "a")}, "E")
+    assert grammar.rule("E") == seq("a", Repeat(seq("+", E), 0, 1))
+
+
+def test_a_left_recursive_list_becomes_a_loop() -> None:
+    grammar = normalized({"A": alt(seq(A, "+", B), B), "B": lit("a")}, "A")
+    assert grammar.rule("A") == seq(B, Repeat(seq("+", B), 0, None))
+    assert grammar.cycles == (("A",),)
+
+
+# ---------------------------------------------------------------------- errors
+
+
+def test_an_undefined_rule_is_named_with_its_caller() -> None:
+    with pytest.raises(GrammarError, match=r"'A' calls 'E', which is not defined"):
+        normalized({"A": seq("a", E)}, "A")
+    with pytest.raises(GrammarError, match=r"start rule 'E' is not defined"):
+        normalized({"A": seq("a")}, "E")
+
+
+def test_rules_without_end_are_named() -> None:
+    rules: dict[Key, Expr] = {"A": alt(seq("a", B), seq(A, D)), "B": seq(B, "b"), "D": lit("a")}
+    with pytest.raises(UnsatisfiableError, match=r"'A' matches no text.*: 'A', 'B';"):
+        normalized(rules, "A")
+
+
+# ---------------------------------------------------------------------- size
+
+SUM: dict[Key, Expr] = {"E": alt(seq(E, "+", E), seq(E, "*", E), seq("(", E, ")"), "a")}
+SUM_AS_RULES: dict[Key, Expr] = {
+    "E": alt(A, B, C, "a"), "A": seq(E, "+", E), "B": seq(E, "*", E), "C": seq("(", E, ")"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rules", [SUM, SUM_AS_RULES], ids=["one rule", "a rule an operator"])
+def test_an_ambiguous_sum_has_one_parse_however_long(rules: dict[Key, Expr]) -> None:
+    fsm = COMPILER.grammar(normalized(rules, "E"))
+    node = node_after(fsm, b"+".join([b"a", b"(a*a+a)*a"] * 500))
+    assert fsm.is_accepting(node)
+    assert fsm.node_count < 20
+    assert threads(fsm, node) <= 4
+
+
+def test_right_recursion_needs_no_stack() -> None:
+    fsm = COMPILER.grammar(normalized({"A": alt(seq("a", A), "a")}, "A"))
+    assert fsm.is_accepting(node_after(fsm, b"a" * 100_000))
+    assert fsm.node_count < 5
+
+
+def test_nesting_stops_at_the_limit() -> None:
+    compiler = Compiler(VOCABULARY, limits=Limits(stack_depth=1_000))
+    fsm = compiler.grammar(normalized({"A": alt(seq("(", A, ")"), "a")}, "A"))
+    node = node_after(fsm, b"(" * 900)
+    assert fsm.is_accepting(node_after(fsm, b"(" * 900 + b"a" + b")" * 900))
+    with pytest.raises(LimitError, match="stack_depth"):  # noqa: PT012
+        for _ in range(200):
+            node = fsm.step(node, ord("("))
+
+
+def test_a_long_counted_repeat_of_nullable_items_is_crossed_at_once() -> None:
+    rules: dict[Key, Expr] = {"A": seq(Repeat(alt("a", NOTHING), 50_000, 100_000), "b")}
+    fsm = COMPILER.grammar(normalized(rules, "A"))
+    assert fsm.is_accepting(node_after(fsm, b"aaab"))
+
+
+RING = 4_000
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {i: alt(seq(Ref((i + 1) % RING), "b"), "a") for i in range(RING)},
+        {i: alt(Ref((i + 1) % RING), seq(Ref(i * 7 % RING), "b"), "a") for i in range(RING)},
+        {i: seq(Ref(i + 1), "b") for i in range(RING)} | {RING: alt(seq(Ref(RING), "a"), "a")},
+        {i: alt(seq(Ref(i + 1), Ref(i + 1)), NOTHING) for i in range(RING)} | {RING: lit("a")},
+    ],
+    ids=["ring", "ring with chords", "line", "nullable line"],
+)
+def test_thousands_of_rules_need_no_recursion(rules: dict[Key, Expr]) -> None:
+    grammar = normalized(rules, 0)
+    assert set(called_keys(grammar.rule(0)))

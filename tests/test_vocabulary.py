@@ -268,7 +268,7 @@ def test_added_tokens_are_literal_text_unless_special() -> None:
         ("<think>", False),
         ("</tool_call>", False),
         ("<|fim_prefix|>", False),
-        ("<｜tool▁sep｜>", False),
+        ("<\uff5ctool\u2581sep\uff5c>", False),
         ("<unused12>", False),
         ("[multimodal]", False),
         ("[INST]", False),

@@ -291,7 +291,6 @@ _OTHER, _PLUS, _MINUS, _POINT, _DIGIT, _EXPONENT = 0, 1, 2, 3, 4, 14
 _N_CLASSES = 15
 _CUTS = np.array([0, *range(0x2B, 0x3B), 0x45, 0x46, 0x65, 0x66], np.int32)
 _INTERVAL_CLASS = np.array(
-    # fmt: off
     [
         _OTHER,
         _PLUS,
@@ -306,7 +305,6 @@ _INTERVAL_CLASS = np.array(
         _EXPONENT,
         _OTHER,
     ],
-    # fmt: on
     np.int32,
 )
 
