@@ -8,6 +8,7 @@ threads (a server's event loop, the thread that feeds the GPU) go on meanwhile.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Mapping, Sequence
 from threading import RLock
 from typing import Any, Literal
@@ -67,7 +68,7 @@ class Compiler:
         with self._lock:
             return self.grammar(
                 JsonSchemaGrammar(
-                    schema,
+                    _schema_value(schema),
                     options=options,
                     limits=self.limits,
                     cache=self._automata,
@@ -122,3 +123,15 @@ class Compiler:
     def nbytes(self) -> int:
         """Bytes of what all grammars share."""
         return self._tables.nbytes + self._store.arena.nbytes + self._pool.nbytes
+
+
+def _schema_value(schema: Mapping[str, Any] | bool | str) -> Any:
+    """The schema as plain Python objects."""
+    if isinstance(schema, str):
+        try:
+            return json.loads(schema)
+        except json.JSONDecodeError as error:
+            raise GrammarError(
+                f"the schema is not JSON text: {error.msg}", line=error.lineno, column=error.colno
+            ) from error
+    return dict(schema) if isinstance(schema, Mapping) and type(schema) is not dict else schema

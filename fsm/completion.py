@@ -215,7 +215,7 @@ class _LexemeDistances:
             width = self._classes[number] = int(maps.max()) + 1
         first = code >> L.CODE_ARGUMENT
         row = np.unique(arena.array(L.S_TRANSITIONS)[first : first + width])
-        return row[row != L.STATE_DEAD].tolist()
+        return [target for target in row.tolist() if target != L.STATE_DEAD]
 
 
 class _RuleCosts:

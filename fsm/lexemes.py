@@ -299,8 +299,13 @@ class LexemeStore:
         self.arena.array(L.S_ROW)[state] = address
 
     def demote(self, state: int) -> None:
-        """Make a state narrow: its tokens are few enough to be walked."""
-        self.arena.array(L.S_CODE)[state] &= ~np.int64(L.FLAG_WIDE | L.FLAG_UNIVERSAL)
+        """Make a state, and the overrides of it, narrow: its tokens are few enough to walk."""
+        codes = self.arena.array(L.S_CODE)[: self._states]
+        narrow = ~np.int64(L.FLAG_WIDE | L.FLAG_UNIVERSAL)
+        codes[state] &= narrow
+        overrides = np.flatnonzero((codes & L.CODE_KIND) == L.KIND_OVERRIDE)
+        bases = self.arena.array(L.S_OVERRIDES)[codes[overrides] >> L.CODE_ARGUMENT]
+        codes[overrides[bases == state]] &= narrow
 
     def run_of(self, state: int) -> tuple[CharSet, int | None] | None:
         """``(characters, r)`` if what may be written from a string state on begins with

@@ -683,11 +683,12 @@ class _System:
         if len(self._core) == 1:
             return self._loop(key)
         options: list[Expr] = []
+        equals = self._equals(key)
         for source in self._core:
             if not self._bases[source]:
                 continue
             open_, closed = self._bases[source], dict[Expr, None]()
-            if self._is_equal(source, key):
+            if source in equals:
                 open_, closed = self._by_end(open_, key)
             if open_:
                 options.append(_concat(_choice(open_), Ref(_Path(source, key))))
@@ -710,6 +711,7 @@ class _System:
     def path(self, source: Key, target: Key) -> Expr:
         """What turns a text of ``source`` into one of ``target``."""
         reach = self._reach(source)
+        equals = self._equals(target)
         options: list[Expr] = [NOTHING] if target in reach else []
         onward: dict[Key, dict[Expr, None]] = {}
         for head in reach:
@@ -718,7 +720,7 @@ class _System:
                     onward.setdefault(key, {})[tail] = None
         for key, tails in onward.items():
             open_ = tails
-            if self._is_equal(key, target):
+            if key in equals:
                 open_, closed = self._by_end(tails, target)
                 options += [self._closed(before, target) for before in closed]
             if open_:
@@ -736,8 +738,17 @@ class _System:
                     stack.append(key)
         return reach
 
-    def _is_equal(self, a: Key, b: Key) -> bool:
-        return a == b or (b in self._reach(a) and a in self._reach(b))
+    def _equals(self, target: Key) -> dict[Key, None]:
+        """The rules with exactly the texts of ``target``: those on a cycle of such calls."""
+        equal = {target: None}
+        stack = [target]
+        reach = self._reach(target)
+        while stack:
+            for head, tails in self._edges[stack.pop()].items():
+                if NOTHING in tails and head in reach and head not in equal:
+                    equal[head] = None
+                    stack.append(head)
+        return equal
 
     def _closed(self, before: Expr, key: Key) -> Expr:
         return _concat(before, Ref(self._corners.plus(key)))

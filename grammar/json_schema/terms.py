@@ -42,6 +42,7 @@ BARE_TYPE = frozenset(["type", "title", "description", "default", "examples", "e
 """Keywords of a subschema that is a type and annotations."""
 _SHAPE_VALUES = 20
 _SHAPE_DEPTH = 3
+_REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 
 _FIRST_UID = 2
 """TRUE and FALSE have the numbers below."""
@@ -176,8 +177,11 @@ class Terms:
             value = schema[keyword]
             if keyword == "items" and isinstance(value, dict) and len(relevant) <= 3:
                 # A chain of items can be as deep as the schema; only short ones are followed.
+                # A reference may lead back here.
                 inner: Any = value
                 for _ in range(_SHAPE_DEPTH):
+                    if isinstance(inner, dict) and not _REFERENCES.isdisjoint(inner):
+                        return None
                     inner = inner.get("items") if isinstance(inner, dict) else None
                 if isinstance(inner, dict):
                     return None
