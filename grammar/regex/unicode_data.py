@@ -6,7 +6,7 @@ Sources, in this order, so that nothing is generated or vendored:
 * a few binary properties that are constant by the Unicode stability policy, or that a ``str``
   predicate states exactly (``str.islower`` is the property ``Lowercase``, but ``str.isspace``
   is not ``White_Space`` and ``str.isalpha`` is not ``Alphabetic``);
-* scripts and all other binary properties: the optional package ``regex``, which carries the
+* scripts and all other binary properties: the package ``regex``, which carries the
   Unicode database. Its Unicode version may be newer than Python's; without it such a property
   is an error, never an approximation.
 
