@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 import sys
 from hashlib import blake2b
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+import numba
 
 __all__ = ["compile_ahead"]
 
@@ -34,8 +34,10 @@ def compile_ahead() -> None:
     if _is_second_process() or os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return
     stamp = _stamp()
-    if stamp is None or stamp.exists():
+    if stamp.exists():
         return
+    import subprocess  # only the first time
+
     print(
         "maskwright: compiling its kernels for this machine (once, up to a minute) …",
         file=sys.stderr,
@@ -70,16 +72,11 @@ def _is_second_process() -> bool:
     return spec is not None and spec.name == "maskwright.kernels"
 
 
-def _stamp() -> Path | None:
-    """The file whose existence says that these kernels are compiled, ``None`` if unknown."""
+def _stamp() -> Path:
+    """The file whose existence says that these kernels are compiled."""
     package = Path(__file__).parent
-    try:
-        digest = blake2b(
-            repr((version("numba"), sys.version, platform.processor(), platform.node())).encode(),
-            digest_size=12,
-        )
-    except PackageNotFoundError:
-        return None
+    machine = (numba.__version__, sys.version, platform.machine(), platform.node())
+    digest = blake2b(repr(machine).encode(), digest_size=12)
     digest.update(str(package).encode())
     digest.update(os.environ.get("NUMBA_CACHE_DIR", "").encode())
     for pattern in _SOURCES:
