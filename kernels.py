@@ -74,6 +74,9 @@ def _is_second_process() -> bool:
 
 def _stamp() -> Path:
     """The file whose existence says that these kernels are compiled."""
+    # Here, because importing anything of ``fsm`` comes through this module.
+    from .fsm.vocabulary_cache import default_cache_directory
+
     package = Path(__file__).parent
     machine = (numba.__version__, sys.version, platform.machine(), platform.node())
     digest = blake2b(repr(machine).encode(), digest_size=12)
@@ -83,9 +86,7 @@ def _stamp() -> Path:
         for source in sorted(package.glob(pattern)):
             status = source.stat()
             digest.update(f"{source.name} {status.st_size} {status.st_mtime_ns}".encode())
-    cache = os.environ.get("XDG_CACHE_HOME")
-    root = Path(cache) if cache else Path.home() / ".cache"
-    return root / "maskwright" / f"kernels-{digest.hexdigest()}"
+    return default_cache_directory() / f"kernels-{digest.hexdigest()}"
 
 
 if __name__ == "__main__":

@@ -99,7 +99,6 @@ T_FIRST: Final = 2  # int32[n]: the tokens that end at node i are tokens[first[i
 T_LAST: Final = 3  # int32[n]: … to tokens[last[i] - 1]
 T_TOKENS: Final = 4  # int32[m]
 T_ROOTS: Final = 5  # number of nodes of depth 1, which are the first ones
-T_NODES: Final = 6
 T_SLOTS: Final = 8
 
 TRIE_ALL: Final = V_TRIE  # every text token

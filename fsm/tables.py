@@ -10,6 +10,8 @@ the quote, which is what length bounds need.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -165,7 +167,6 @@ class VocabularyTables:
         arena.put(base + L.T_LAST, trie.t1[order] if count else trie.t0)
         arena.put(base + L.T_TOKENS, trie.tokens if len(trie.tokens) else np.zeros(1, np.int32))
         arena.block[base + L.T_ROOTS] = roots
-        arena.block[base + L.T_NODES] = count
 
     def _put_suffixes(self, with_quote: npt.NDArray[np.int32]) -> None:
         entries: list[tuple[bytes, int, int]] = []
@@ -184,14 +185,8 @@ class VocabularyTables:
         tokens = np.array([token for _, token, _ in entries], np.int32)
         self._put_trie(
             L.TRIE_SUFFIX,
-            Trie(
-                byte=trie.byte,
-                depth=trie.depth,
-                end=trie.end,
-                t0=trie.t0 + np.int32(empty),
-                t1=trie.t1 + np.int32(empty),
-                tokens=tokens,
-                max_depth=trie.max_depth,
+            replace(
+                trie, t0=trie.t0 + np.int32(empty), t1=trie.t1 + np.int32(empty), tokens=tokens
             ),
         )
         lengths = np.array([count for _, _, count in entries] or [0], np.int32)
