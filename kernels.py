@@ -1,7 +1,7 @@
 """Compiling the kernels, once for each machine and version.
 
 Numba compiles a kernel when its module is imported and keeps the result in its on-disk cache.
-The first time that takes half a minute of one core. :func:`compile_ahead` halves the wait: a
+The first time that takes more than a minute of one core. :func:`compile_ahead` halves the wait: a
 second process compiles some of the modules into the same cache while this one compiles the
 rest. A stamp in the user's cache directory remembers that it was done, for these sources, this
 numba, this Python and this processor; without it a line on stderr says what is going on.
