@@ -2,8 +2,9 @@
 
 Every kernel is a free function over flat typed arrays with an *explicit* signature: numba
 then compiles (or loads from its on-disk cache) when the module is imported, never in the
-middle of a request. Kernels release the GIL. With ``NUMBA_DISABLE_JIT=1`` they run as plain
-Python, which is how the small tests check that nothing depends on compiled behaviour.
+middle of a request. Kernels release the GIL, but for one too short to be worth it. With
+``NUMBA_DISABLE_JIT=1`` they run as plain Python, which is how the small tests check that
+nothing depends on compiled behaviour.
 
 LLVM likes to inline a helper into every place that calls it, and compile time grows with the
 product of the call depth. :func:`outlined` marks a helper as a real function.
@@ -18,17 +19,31 @@ import numba
 from numba.core import sigutils, types
 from numba.extending import intrinsic
 
-__all__ = ["helper", "kernel", "outlined"]
+__all__ = ["direct", "helper", "kernel", "outlined"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def kernel(signature: str) -> Callable[[F], F]:
+def kernel(signature: str, *, nogil: bool = True) -> Callable[[F], F]:
     """Compile a function called from Python, for exactly one signature."""
     decorate: Callable[[F], F] = numba.njit(
-        signature, cache=True, nogil=True, error_model="numpy", fastmath=False
+        signature, cache=True, nogil=nogil, error_model="numpy", fastmath=False
     )
     return decorate
+
+
+def direct(function: F) -> F:
+    """What a kernel's dispatcher calls, for callers that pass exactly what its signature says.
+
+    Saves the dispatcher's look at the types of the arguments, 0.15 µs a call. Only for
+    integer arguments and results.
+    """
+    overloads = getattr(function, "overloads", None)
+    if not overloads:
+        return function
+    (compiled,) = overloads.values()
+    result: F = compiled.entry_point
+    return result
 
 
 def helper(signature: str = "") -> Callable[[F], F]:

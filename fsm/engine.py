@@ -37,9 +37,11 @@ lexemes (explodes), a token-edge table (a commit is a handful of byte steps anyw
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numba
 
-from ..jit import helper, kernel, outlined
+from ..jit import direct, helper, kernel, outlined
 from .layout import (
     C_CONFIG_CAPACITY,
     C_CONFIG_COUNT,
@@ -97,11 +99,9 @@ from .layout import (
     CONTINUATION_START,
     COUNT_UNBOUNDED,
     DENSE_IDS,
-    DENSE_STATES,
     EDGE_EPSILON,
     EDGE_LEXEME,
     FLAG_ACCEPTING,
-    FLAG_BOUNDARY,
     FLAG_FINAL,
     FLAG_UNIVERSAL,
     FLAG_WIDE,
@@ -122,11 +122,9 @@ from .layout import (
     NOT_FORCED,
     OP_ACCEPT,
     OP_ACCEPTING,
-    OP_COUNT_ROW,
     OP_FILL,
     OP_FILL_MANY,
     OP_FORCED,
-    OP_INSIDE,
     OP_MASK,
     OP_REHASH_CONFIGS,
     OP_REHASH_CONTINUATIONS,
@@ -170,8 +168,6 @@ from .layout import (
     X_CAPACITY,
     X_CLOSE_COUNTER,
     X_CLOSE_KEY,
-    X_DENSE,
-    X_DENSE_INDEX,
     X_IDS,
     X_STACK,
     X_STAMP,
@@ -181,12 +177,11 @@ from .layout import (
     X_VISITED,
     X_VISITED_MASK,
     X_WALK_CONFIG,
-    X_WALK_COUNTER,
     X_WALK_NODE,
 )
-from .memory import view_i32, view_i64, view_u8, view_u16, view_u32
+from .memory import view_i32, view_i64, view_u8, view_u32
 
-__all__ = ["engine"]
+__all__ = ["engine", "write_mask"]
 
 
 @helper("int64(int64[::1], int64, int64)")
@@ -768,97 +763,6 @@ def _walk(fsm, config, counter, trie, ids, count):
         config = configs[height]
 
 
-@helper("int64(int64[::1], int64[::1], int64, int64)")
-def _step_inside(store, codes, state, byte):
-    """One byte without leaving the lexeme, regardless of length bounds -> state."""
-    target, _ = _step_state(store, state, COUNT_UNBOUNDED, byte)
-    if codes[target] & FLAG_FINAL:
-        return STATE_DEAD
-    return target
-
-
-@helper("int64(int64[::1], int64, uint16[::1])")
-def _inside(fsm, state, counts):
-    """Characters of every token that stays inside a string lexeme from ``state`` on.
-
-    ``counts: uint16[size]`` gets 1 + the number of characters begun, 0 for other tokens.
-    Returns 0.
-    """
-    outlined()
-    vocabulary = view_i64(fsm[C_VOCABULARY])
-    store = view_i64(fsm[C_STORE])
-    trie = TRIE_ALL
-    byte = view_u8(vocabulary[trie + T_BYTE])
-    children = view_i32(vocabulary[trie + T_CHILDREN])
-    first = view_i32(vocabulary[trie + T_FIRST])
-    last = view_i32(vocabulary[trie + T_LAST])
-    tokens = view_i32(vocabulary[trie + T_TOKENS])
-    codes = view_i64(store[S_CODE])
-    scratch = view_i64(fsm[C_SCRATCH])
-    nodes = view_i32(scratch[X_WALK_NODE])
-    states = view_i32(scratch[X_WALK_CONFIG])
-    begun = view_i32(scratch[X_WALK_COUNTER])
-    dense = view_i32(scratch[X_DENSE])
-    index = view_i32(scratch[X_DENSE_INDEX])
-    used = 0
-    height = 0
-    low = 0
-    high = vocabulary[trie + T_ROOTS]
-    so_far = 0
-    while True:
-        if codes[state] & FLAG_BOUNDARY:
-            so_far += 1
-        row = index[state] * 256
-        if row == 0 and used < DENSE_STATES:
-            used += 1
-            index[state] = used
-            row = used * 256
-            for symbol in range(256):
-                dense[row + symbol] = _step_inside(store, codes, state, symbol)
-        for node in range(low, high):
-            if row > 0:
-                target = dense[row + byte[node]]
-            else:
-                target = _step_inside(store, codes, state, byte[node])
-            if target == STATE_DEAD:
-                continue
-            for i in range(first[node], last[node]):
-                counts[tokens[i]] = so_far + 1
-            if children[node] < children[node + 1]:
-                nodes[height] = node
-                states[height] = target
-                begun[height] = so_far
-                height += 1
-        if height == 0:
-            return 0
-        height -= 1
-        node = nodes[height]
-        low = children[node]
-        high = children[node + 1]
-        state = states[height]
-        so_far = begun[height]
-
-
-@helper("int64(int64[::1], int64, int64, int64)")
-def _count_row(fsm, counts_address, row_address, most):
-    """Write the row of tokens with ``1 <= count <= most`` -> how many there are."""
-    outlined()
-    vocabulary = view_i64(fsm[C_VOCABULARY])
-    counts = view_u16(counts_address)
-    row = view_u32(row_address)
-    size = vocabulary[V_SIZE]
-    total = 0
-    for w in range(vocabulary[V_WORDS]):
-        bits = 0
-        for i in range(min(32, size - 32 * w)):
-            count = counts[32 * w + i]
-            if 1 <= count <= most:
-                bits |= 1 << i
-                total += 1
-        row[w] = bits
-    return total
-
-
 @helper("int64(int64[::1], int64)")
 def _clamp(fsm, config):
     """The configuration with bounds that no single token can reach made unbounded.
@@ -1108,6 +1012,12 @@ def _fill(fsm, config, address):
         signal = _mask(fsm, config)
         if signal < 0:
             return signal
+    return _write(fsm, config, address)
+
+
+@helper("int64(int64[::1], int64, int64)")
+def _write(fsm, config, address):
+    """Write a computed mask to a row of words."""
     words = view_i64(fsm[C_VOCABULARY])[V_WORDS]
     bits = view_u32(address)
     base = view_i64(fsm[C_MASK_ROW])[config]
@@ -1203,12 +1113,13 @@ def _rehash_continuations(fsm):
     return 0
 
 
-@kernel("int64(int64, int64, int64, int64)")
-def engine(block: int, operation: int, x: int, y: int) -> int:
-    """Run one operation on the FSM whose control block is at address ``block``.
+@kernel("int64(int64, int64, int64)", nogil=False)
+def _write_mask(block, config, address):
+    return _write(view_i64(block), config, address)
 
-    Returns a non-negative result or a ``SIGNAL_*`` (see :mod:`.layout` for the operations).
-    """
+
+@kernel("int64(int64, int64, int64, int64)")
+def _engine(block, operation, x, y):
     if operation == OP_FILL_MANY:
         triples = view_i64(x)
         for i in range(y):
@@ -1229,10 +1140,6 @@ def engine(block: int, operation: int, x: int, y: int) -> int:
         return _closure(fsm, CONTINUATION_START)
     if operation == OP_MASK:
         return _mask(fsm, x)
-    if operation == OP_INSIDE:
-        return _inside(fsm, x, view_u16(y))
-    if operation == OP_COUNT_ROW:
-        return _count_row(fsm, x, y, fsm[C_SIGNAL])
     if operation == OP_FORCED:
         return _forced(fsm, x)
     if operation == OP_REHASH_CONFIGS:
@@ -1240,3 +1147,13 @@ def engine(block: int, operation: int, x: int, y: int) -> int:
     if operation == OP_REHASH_CONTINUATIONS:
         return _rehash_continuations(fsm)
     return 0
+
+
+engine: Callable[[int, int, int, int], int] = direct(_engine)
+"""``engine(block, operation, x, y)`` runs one operation on the FSM whose control block is at
+address ``block`` -> a non-negative result or a ``SIGNAL_*`` (see :mod:`.layout`)."""
+
+write_mask: Callable[[int, int, int], int] = direct(_write_mask)
+"""``write_mask(block, configuration, address)`` writes a mask known to be computed to a row of
+words. It keeps the GIL, so no table can be replaced meanwhile and no lock is needed: for a
+node of which Python was told that its mask exists, everything it reads is complete."""

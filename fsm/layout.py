@@ -117,12 +117,9 @@ X_STAMP: Final = 7
 X_VISITED_MASK: Final = 8
 X_CAPACITY: Final = 9
 X_WALK_NODE: Final = 10  # int32[nodes]: stack of nodes whose children are still to be visited
-X_WALK_COUNTER: Final = 11  # int32[nodes]
-X_IDS: Final = 12  # int32[2 * size]
-X_WALK_CONFIG: Final = 13  # int32[nodes]
-X_DENSE: Final = 14  # int32[(DENSE_STATES + 1) * 256]: full rows of the first states of a walk
-X_DENSE_INDEX: Final = 15  # int32[states]: which of them, 0 = none
-X_SLOTS: Final = 16
+X_WALK_CONFIG: Final = 11  # int32[nodes]
+X_IDS: Final = 12  # int32[5 * size + …]
+X_SLOTS: Final = 13
 
 # --- state codes ---------------------------------------------------------------------------
 # All that a step needs to know of a state is one integer, so that it costs one cache miss.
@@ -191,17 +188,12 @@ OP_FILL: Final = 2  # configuration, address of a row
 OP_STEP: Final = 3  # configuration, byte -> configuration
 OP_ACCEPTING: Final = 4  # configuration -> 0 or 1
 OP_FILL_MANY: Final = 5  # address of (fsm block, configuration, row) triples, count
-OP_INSIDE: Final = 6  # state, address of uint16[size] of character counts
-OP_MASK: Final = 7  # configuration: compute its mask
-OP_REHASH_CONFIGS: Final = 8
-OP_REHASH_CONTINUATIONS: Final = 9
-OP_FORCED: Final = 10  # configuration -> the only byte that may follow, or NOT_FORCED
-OP_COUNT_ROW: Final = 11  # addresses of counts and of a row; C_SIGNAL: the largest count
+OP_MASK: Final = 6  # configuration: compute its mask
+OP_REHASH_CONFIGS: Final = 7
+OP_REHASH_CONTINUATIONS: Final = 8
+OP_FORCED: Final = 9  # configuration -> the only byte that may follow, or NOT_FORCED
 
 NOT_FORCED: Final = 256
-
-DENSE_STATES: Final = 64
-"""States of a lexeme whose rows are unfolded for a walk of the whole vocabulary."""
 
 DENSE_IDS: Final = 384
 """A mask with more listed ids than this is stored as a row of its own."""

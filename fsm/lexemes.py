@@ -303,6 +303,12 @@ class LexemeStore:
         codes = self.arena.array(L.S_CODE)[: self._states]
         narrow = ~np.int64(L.FLAG_WIDE | L.FLAG_UNIVERSAL)
         codes[state] &= narrow
+        if self._free_key is None:
+            return
+        rows, start = self._free_key
+        if not start <= state < start + len(rows.rows):
+            return
+        # Only undeclared keys are overrides, and only of the free key.
         overrides = np.flatnonzero((codes & L.CODE_KIND) == L.KIND_OVERRIDE)
         bases = self.arena.array(L.S_OVERRIDES)[codes[overrides] >> L.CODE_ARGUMENT]
         codes[overrides[bases == state]] &= narrow

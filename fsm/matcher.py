@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..errors import BitmaskError, TokenRejectedError
 from . import layout as L
-from .engine import engine
+from .engine import engine, write_mask
 from .forced import forced_tokens
 from .memory import host_words
 
@@ -46,10 +46,11 @@ class Matcher:
     __slots__ = (
         "_address",
         "_bits",
+        "_edges",
         "_eos",
         "_fsm",
-        "_lock",
         "_nodes",
+        "_ready",
         "_rows",
         "_size",
         "_stride",
@@ -65,7 +66,8 @@ class Matcher:
         self._size = fsm.vocabulary.size
         self._stride = 4 * ((self._size + 31) >> 5)
         self._address = fsm.address
-        self._lock = fsm.lock
+        self._ready = fsm.ready
+        self._edges = fsm.edges
         # The bitmask of the last fill: checking it again would cost as much as filling it.
         self._bits: Any = _NO_BITMASK
         self._target = 0
@@ -100,30 +102,33 @@ class Matcher:
         Raises:
             TokenRejectedError: the id is outside ``0 .. vocabulary.size - 1``.
         """
-        node = self._nodes[-1]
+        size = self._size
         if token.__class__ is not int:
             token = index(token)
-        if not 0 <= token < self._size:
+        if not 0 <= token < size:
             raise TokenRejectedError(
-                f"token id {token} is outside 0 .. {self._size - 1}",
+                f"token id {token} is outside 0 .. {size - 1}",
                 token_id=token,
                 position=len(self._tokens),
             )
-        if node == _DONE:
-            return False
-        if token in self._eos:
-            if not self._fsm.is_accepting(node):
+        nodes = self._nodes
+        node = nodes[-1]
+        target = self._edges.get(node * size + token)
+        if target is None:
+            target = self._target_of(node, token)
+            if target == L.CONFIG_DEAD:
                 return False
-            node = _DONE
-        else:
-            with self._lock:
-                target = engine(self._address, L.OP_ACCEPT, node, token)
-            node = target if target >= 0 else self._fsm.advance(node, token)
-            if node == L.CONFIG_DEAD:
-                return False
-        self._nodes.append(node)
+        nodes.append(target)
         self._tokens.append(token)
         return True
+
+    def _target_of(self, node: int, token: int) -> int:
+        """The node after any token, ``CONFIG_DEAD`` if it is not allowed."""
+        if node == _DONE:
+            return L.CONFIG_DEAD
+        if token in self._eos:
+            return _DONE if self._fsm.is_accepting(node) else L.CONFIG_DEAD
+        return self._fsm.advance(node, token)
 
     def accept_all(self, tokens: Sequence[int]) -> int:
         """Append tokens until one is not allowed -> how many were appended."""
@@ -179,13 +184,11 @@ class Matcher:
             raise BitmaskError(f"row {row} is outside of a bitmask of {self._rows} rows")
         node = self._nodes[-1]
         address = self._target + row * self._stride
-        if node == _DONE:
+        if node in self._ready:
+            write_mask(self._address, node, address)
+        elif node == _DONE:
             host_words(address, self._stride // 4)[:] = 0
-            return
-        # What TokenFSM.fill does, without the call.
-        with self._lock:
-            result = engine(self._address, L.OP_FILL, node, address)
-        if result < 0:
+        else:
             self._fsm.fill(node, address)
 
     def allowed_tokens(self) -> npt.NDArray[np.int32]:

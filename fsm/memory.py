@@ -30,7 +30,6 @@ __all__ = [
     "view_i32",
     "view_i64",
     "view_u8",
-    "view_u16",
     "view_u32",
 ]
 
@@ -43,9 +42,6 @@ if numba.config.DISABLE_JIT:
 
     def view_u8(address: int) -> Any:
         return _view(address, ctypes.c_uint8)
-
-    def view_u16(address: int) -> Any:
-        return _view(address, ctypes.c_uint16)
 
     def view_i32(address: int) -> Any:
         return _view(address, ctypes.c_int32)
@@ -72,10 +68,6 @@ else:
     @helper()
     def view_u8(address: int) -> Any:
         return numba.carray(_pointer(address), 1 << 40, np.uint8)
-
-    @helper()
-    def view_u16(address: int) -> Any:
-        return numba.carray(_pointer(address), 1 << 40, np.uint16)
 
     @helper()
     def view_i32(address: int) -> Any:

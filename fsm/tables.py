@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ..grammar.regular import CharSet
 from . import layout as L
-from .engine import engine
+from .inside import inside_counts, row_of_counts
 from .lexemes import LexemeStore
 from .memory import Arena, address_of
 from .trie import Trie, build_trie
@@ -30,7 +30,8 @@ _BACKSLASH = 0x5C
 _SIMPLE_ESCAPES = frozenset(b'"\\/bfnrt')
 
 NARROW = 1024
-"""A string state with fewer inside tokens than this is walked instead of keeping a row."""
+"""A string state with fewer inside tokens than this, or than an eighth of a small vocabulary, is
+walked instead of keeping a row."""
 
 
 class VocabularyTables:
@@ -53,7 +54,7 @@ class VocabularyTables:
         block[L.V_EOS_COUNT] = len(vocabulary.eos_ids)
 
         ids = vocabulary.sorted_ids
-        trie = build_trie(vocabulary.blob, vocabulary.offsets, ids)
+        self._trie = trie = build_trie(vocabulary.blob, vocabulary.offsets, ids)
         self._put_trie(L.TRIE_ALL, trie)
         quoted = _containing(vocabulary, _QUOTE)
         with_quote = ids[quoted[ids]]
@@ -65,18 +66,18 @@ class VocabularyTables:
         arena.allocate(L.V_COUNTER_ROWS, longest + 2, np.int64)
 
         self.scratch = scratch = Arena(L.X_SLOTS)
-        for slot in (L.X_WALK_NODE, L.X_WALK_CONFIG, L.X_WALK_COUNTER):
+        for slot in (L.X_WALK_NODE, L.X_WALK_CONFIG):
             scratch.allocate(slot, len(trie) + 1, np.int32)
         scratch.allocate(L.X_IDS, 5 * vocabulary.size + 64 + len(vocabulary.eos_ids), np.int32)
-        scratch.allocate(L.X_DENSE, (L.DENSE_STATES + 1) * 256, np.int32)
         self.grow_scratch(1024)
+        self._narrow = min(NARROW, vocabulary.size // 8)
         self._rows: list[npt.NDArray[np.uint32]] = []
         self._free_counts: npt.NDArray[np.uint16] | None = None
         self._run_counts: dict[CharSet, npt.NDArray[np.uint16]] = {}
 
     # ------------------------------------------------------------------ rows
 
-    def provide_row(self, fsm: Arena, state: int) -> None:
+    def provide_row(self, state: int) -> None:
         """Compute the row of tokens that stay inside the string from a wide state on.
 
         Which tokens depends only on how what may still be written can begin. Often that is up
@@ -85,44 +86,32 @@ class VocabularyTables:
         """
         run = self._store.run_of(state)
         if run is None:
-            counts, most = self._inside_counts(fsm, state), None
+            most = None
+            counts, tokens = self._inside_counts(state)
+            row = row_of_counts(counts, most)[0] if tokens >= self._narrow else None
         else:
             characters, most = run
             known = self._run_counts.get(characters)
             if known is None:
-                known = self._inside_counts(fsm, self._store.star(characters) + 1)
+                known, _ = self._inside_counts(self._store.star(characters) + 1)
                 self._run_counts[characters] = known
-            counts = known
-        row, tokens = self._row(fsm, counts, most)
-        if tokens < min(NARROW, self.vocabulary.size // 8):
+            row, tokens = row_of_counts(known, most)
+        if row is None or tokens < self._narrow:
             self._store.demote(state)
         else:
             self._rows.append(row)
             self._store.set_row(state, address_of(row))
 
-    def provide_counter_row(self, fsm: Arena, characters: int) -> None:
+    def provide_counter_row(self, characters: int) -> None:
         """Compute the row of tokens that add at most so many characters to a free string."""
         if self._free_counts is None:
-            self._free_counts = self._inside_counts(fsm, self._store.free_string() + 1)
-        row, _ = self._row(fsm, self._free_counts, characters)
+            self._free_counts, _ = self._inside_counts(self._store.free_string() + 1)
+        row, _ = row_of_counts(self._free_counts, characters)
         self._rows.append(row)
         self.arena.array(L.V_COUNTER_ROWS)[characters] = address_of(row)
 
-    def _inside_counts(self, fsm: Arena, state: int) -> npt.NDArray[np.uint16]:
-        """uint16[size]: 1 + the characters begun of tokens that stay inside, 0 for others."""
-        counts = np.zeros(self.vocabulary.size, np.uint16)
-        self.scratch.allocate(L.X_DENSE_INDEX, self._store.state_count, np.int32)
-        engine(fsm.address, L.OP_INSIDE, state, address_of(counts))
-        return counts
-
-    def _row(
-        self, fsm: Arena, counts: npt.NDArray[np.uint16], most: int | None
-    ) -> tuple[npt.NDArray[np.uint32], int]:
-        """Row of the tokens of at most so many characters, and their number."""
-        row = np.empty(self.words, np.uint32)
-        fsm.block[L.C_SIGNAL] = 0xFFFF if most is None else min(most + 1, 0xFFFF)
-        tokens = engine(fsm.address, L.OP_COUNT_ROW, address_of(counts), address_of(row))
-        return row, tokens
+    def _inside_counts(self, state: int) -> tuple[npt.NDArray[np.uint16], int]:
+        return inside_counts(self._store.arena, self._trie, state, self.vocabulary.size)
 
     # ------------------------------------------------------------------ buffers
 

@@ -34,11 +34,18 @@ __all__ = ["DEAD", "TokenFSM"]
 DEAD: Final = L.CONFIG_DEAD
 """The node after a token that is not allowed."""
 
+_MOST_EDGES: Final = 1 << 16
+"""Edges kept in Python, about 100 bytes each; more than are in use at once."""
+
 
 class TokenFSM:
     """A grammar over the tokens of a vocabulary, expanded as it is used.
 
     Made by :class:`maskwright.Compiler`; all methods that compute take the compiler's lock.
+
+    Most steps of a decoding loop were computed before. What they need is kept in two Python
+    objects, which change only after the result they speak of is complete, so that matchers use
+    them without the lock.
 
     Attributes:
         grammar: the IR it was compiled from.
@@ -46,6 +53,9 @@ class TokenFSM:
         start: node of the empty text.
         lock: the compiler's lock.
         address: address of the control block, for batched fills.
+        ready: the nodes whose mask is computed.
+        edges: ``node * vocabulary.size + token`` to the node after an allowed text token, for
+            those lately used.
     """
 
     def __init__(
@@ -63,6 +73,8 @@ class TokenFSM:
         self._store = store
         self._tables = tables
         self._limits = limits
+        self.ready: set[int] = set()
+        self.edges: dict[int, int] = {}
         self._arena = arena = pool.take()
         # Whoever computes on this FSM holds a reference to it, so its tables are idle then.
         finalize(self, _give_back, pool, arena, lock).atexit = False
@@ -91,8 +103,13 @@ class TokenFSM:
         ``token`` must be in ``0 .. vocabulary.size - 1``; EOS and special ids are never text.
         """
         with self.lock:
-            target = engine(self.address, L.OP_ACCEPT, node, token)
-            return target if target >= 0 else self._serve(target, L.OP_ACCEPT, node, token)
+            target = self._run(L.OP_ACCEPT, node, token)
+            if target != DEAD:
+                edges = self.edges
+                if len(edges) >= _MOST_EDGES:
+                    edges.clear()
+                edges[node * self.vocabulary.size + token] = target
+            return target
 
     def step(self, node: int, byte: int) -> int:
         """The node after one byte, ``DEAD`` if it is not allowed."""
@@ -107,9 +124,8 @@ class TokenFSM:
     def fill(self, node: int, address: int) -> None:
         """Write the node's mask, ``ceil(size / 32)`` words, to an address."""
         with self.lock:
-            result = engine(self.address, L.OP_FILL, node, address)
-            if result < 0:
-                self._serve(result, L.OP_FILL, node, address)
+            self._run(L.OP_FILL, node, address)
+            self.ready.add(node)
 
     def mask(self, node: int) -> npt.NDArray[np.int32]:
         """The node's mask as a new ``int32[ceil(size / 32)]``."""
@@ -146,6 +162,7 @@ class TokenFSM:
         """Compute a node's mask ahead of use."""
         with self.lock:
             self._run(L.OP_MASK, node, 0)
+            self.ready.add(node)
 
     @property
     def node_count(self) -> int:
@@ -174,9 +191,9 @@ class TokenFSM:
             elif signal == L.SIGNAL_GROW:
                 self._arena.grow(argument)
             elif signal == L.SIGNAL_ROW:
-                self._tables.provide_row(self._arena, argument)
+                self._tables.provide_row(argument)
             elif signal == L.SIGNAL_COUNTER_ROW:
-                self._tables.provide_counter_row(self._arena, argument)
+                self._tables.provide_counter_row(argument)
             elif signal == L.SIGNAL_OWNED_ROW:
                 self._arena.provide_rows()
             elif signal == L.SIGNAL_STUCK:
