@@ -166,6 +166,7 @@ class LexemeStore:
         self._strings: dict[int, CharDFA] = {}
         self._string_starts: list[int] = []
         self._runs: dict[bytes, list[tuple[CharSet, int | None] | None]] = {}
+        self._new_boundaries: list[tuple[int, int]] = []
         self._free_string = -1
         self._free_key: tuple[ByteRows, int] | None = None
 
@@ -340,6 +341,12 @@ class LexemeStore:
         first = start - rows.start + rows.first_character
         codes = self.arena.array(L.S_CODE)
         codes[first : first + rows.characters] |= L.FLAG_WIDE | L.FLAG_BOUNDARY
+        self._new_boundaries.append((first, rows.characters))
+
+    def take_boundaries(self) -> list[tuple[int, int]]:
+        """``(first state, number)`` of the character boundaries of strings added since."""
+        taken, self._new_boundaries = self._new_boundaries, []
+        return taken
 
     def _append(self, rows: ByteRows) -> int:
         """Copy a byte automaton into the store -> its start state."""

@@ -101,6 +101,14 @@ class Network:
         self._publish()
         return base
 
+    def expand_ahead(self, most: int) -> None:
+        """Expand rules in the order in which they are called, until so many are expanded."""
+        rule = 0
+        while rule < min(len(self._keys), most):
+            if self._rule_start[rule] < 0:
+                self.expand(rule)
+            rule += 1
+
     def start_of(self, key: ir.Key) -> int:
         """Start position of a rule, which is expanded if it is not yet."""
         rule = self.rule(key)

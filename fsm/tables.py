@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ..grammar.regular import CharSet
 from . import layout as L
-from .inside import inside_counts, row_of_counts
+from .inside import InsideWalk, row_of_counts
 from .lexemes import LexemeStore
 from .memory import Arena, address_of
 from .trie import Trie, build_trie
@@ -32,6 +32,12 @@ _SIMPLE_ESCAPES = frozenset(b'"\\/bfnrt')
 NARROW = 1024
 """A string state with fewer inside tokens than this, or than an eighth of a small vocabulary, is
 walked instead of keeping a row."""
+
+_ROWS_AHEAD = 16
+"""States of a string lexeme, breadth first, whose rows are computed when it is added."""
+
+_MOST_RUN_COUNTS = 32
+"""Sets of characters whose lengths of all tokens are kept, 2 bytes a token each."""
 
 
 class VocabularyTables:
@@ -54,7 +60,7 @@ class VocabularyTables:
         block[L.V_EOS_COUNT] = len(vocabulary.eos_ids)
 
         ids = vocabulary.sorted_ids
-        self._trie = trie = build_trie(vocabulary.blob, vocabulary.offsets, ids)
+        trie = build_trie(vocabulary.blob, vocabulary.offsets, ids)
         self._put_trie(L.TRIE_ALL, trie)
         quoted = _containing(vocabulary, _QUOTE)
         with_quote = ids[quoted[ids]]
@@ -70,48 +76,73 @@ class VocabularyTables:
             scratch.allocate(slot, len(trie) + 1, np.int32)
         scratch.allocate(L.X_IDS, 5 * vocabulary.size + 64 + len(vocabulary.eos_ids), np.int32)
         self.grow_scratch(1024)
+        self._inside = InsideWalk(store.arena, trie, vocabulary.size)
         self._narrow = min(NARROW, vocabulary.size // 8)
         self._rows: list[npt.NDArray[np.uint32]] = []
         self._free_counts: npt.NDArray[np.uint16] | None = None
         self._run_counts: dict[CharSet, npt.NDArray[np.uint16]] = {}
+        self._run_rows: dict[tuple[CharSet, int | None], npt.NDArray[np.uint32] | None] = {}
 
     # ------------------------------------------------------------------ rows
 
     def provide_row(self, state: int) -> None:
-        """Compute the row of tokens that stay inside the string from a wide state on.
-
-        Which tokens depends only on how what may still be written can begin. Often that is up
-        to r characters of one set, from whatever pattern or position: then the lengths of all
-        tokens over that set decide, and are kept.
-        """
+        """Compute the row of tokens that stay inside the string from a wide state on."""
         run = self._store.run_of(state)
-        if run is None:
-            most = None
-            counts, tokens = self._inside_counts(state)
-            row = row_of_counts(counts, most)[0] if tokens >= self._narrow else None
-        else:
-            characters, most = run
-            known = self._run_counts.get(characters)
-            if known is None:
-                known, _ = self._inside_counts(self._store.star(characters) + 1)
-                self._run_counts[characters] = known
-            row, tokens = row_of_counts(known, most)
-        if row is None or tokens < self._narrow:
+        row = self._row_of_state(state) if run is None else self._row_of_run(*run)
+        if row is None:
             self._store.demote(state)
         else:
-            self._rows.append(row)
             self._store.set_row(state, address_of(row))
+
+    def provide_rows_ahead(self) -> None:
+        """Compute the rows of the first states of string lexemes that have become known."""
+        codes = self._store.arena.array(L.S_CODE)
+        for first, count in self._store.take_boundaries():
+            for state in range(first, first + min(count, _ROWS_AHEAD)):
+                if codes[state] & L.FLAG_WIDE and codes[state] & L.CODE_KIND == L.KIND_CLASSED:
+                    self.provide_row(state)
+
+    def _row_of_state(self, state: int) -> npt.NDArray[np.uint32] | None:
+        counts = self._inside.counts_of_many(state, self._narrow)
+        return None if counts is None else self._keep(counts, None)
+
+    def _row_of_run(self, characters: CharSet, most: int | None) -> npt.NDArray[np.uint32] | None:
+        """The row for up to ``most`` characters of a set, whatever the pattern or the position.
+
+        Which tokens stay inside depends only on how what may still be written can begin, and
+        often it is such a run. The lengths of all tokens over the set are kept.
+        """
+        longest = int(self.arena.block[L.V_MAX_CHARACTERS])
+        if most is not None and most >= longest:
+            most = None
+        key = (characters, most)
+        if key not in self._run_rows:
+            counts = self._run_counts.get(characters)
+            if counts is None:
+                counts = self._inside.counts(self._store.star(characters) + 1)
+                if len(self._run_counts) >= _MOST_RUN_COUNTS:
+                    del self._run_counts[next(iter(self._run_counts))]
+                self._run_counts[characters] = counts
+            self._run_rows[key] = self._keep(counts, most)
+        return self._run_rows[key]
+
+    def _keep(
+        self, counts: npt.NDArray[np.uint16], most: int | None
+    ) -> npt.NDArray[np.uint32] | None:
+        """A row that lives as long as the compiler, or nothing if so few tokens are walked."""
+        row, tokens = row_of_counts(counts, most)
+        if tokens < self._narrow:
+            return None
+        self._rows.append(row)
+        return row
 
     def provide_counter_row(self, characters: int) -> None:
         """Compute the row of tokens that add at most so many characters to a free string."""
         if self._free_counts is None:
-            self._free_counts, _ = self._inside_counts(self._store.free_string() + 1)
+            self._free_counts = self._inside.counts(self._store.free_string() + 1)
         row, _ = row_of_counts(self._free_counts, characters)
         self._rows.append(row)
         self.arena.array(L.V_COUNTER_ROWS)[characters] = address_of(row)
-
-    def _inside_counts(self, state: int) -> tuple[npt.NDArray[np.uint16], int]:
-        return inside_counts(self._store.arena, self._trie, state, self.vocabulary.size)
 
     # ------------------------------------------------------------------ buffers
 
@@ -131,7 +162,8 @@ class VocabularyTables:
     @property
     def nbytes(self) -> int:
         """Bytes of tables, tries and rows."""
-        return self.arena.nbytes + self.scratch.nbytes + sum(row.nbytes for row in self._rows)
+        rows = sum(row.nbytes for row in self._rows)
+        return self.arena.nbytes + self.scratch.nbytes + self._inside.nbytes + rows
 
     # ------------------------------------------------------------------ tries
 

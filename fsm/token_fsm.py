@@ -34,6 +34,9 @@ __all__ = ["DEAD", "TokenFSM"]
 DEAD: Final = L.CONFIG_DEAD
 """The node after a token that is not allowed."""
 
+import os
+_RULES_AHEAD: Final = int(os.environ.get("AHEAD","0"))
+
 _MOST_EDGES: Final = 1 << 16
 """Edges kept in Python, about 100 bytes each; more than are in use at once."""
 
@@ -90,6 +93,8 @@ class TokenFSM:
         self._completion = ShortestCompletion(grammar, self._network, store, arena)
         with lock:
             position = self._network.start_of(grammar.start)
+            self._network.expand_ahead(_RULES_AHEAD)
+            tables.provide_rows_ahead()
             arena.array(L.C_CONT_POSITION)[L.CONTINUATION_START] = position
             self.start: int = self._run(L.OP_START, 0, 0)
         if self.start == DEAD:
