@@ -111,6 +111,7 @@ from .layout import (
     GROW_SCRATCH,
     GROW_THREADS,
     KIND_BYTE,
+    KIND_CLASSED,
     KIND_COUNTED,
     KIND_LAST_BYTE,
     KIND_NONE,
@@ -118,6 +119,8 @@ from .layout import (
     LIMIT_CONFIGS,
     LIMIT_DEPTH,
     LIMIT_THREADS,
+    LIVE_EXACT,
+    LIVE_ROUGH,
     NO_COUNTER,
     NOT_FORCED,
     OP_ACCEPT,
@@ -177,6 +180,7 @@ from .layout import (
     X_VISITED,
     X_VISITED_MASK,
     X_WALK_CONFIG,
+    X_WALK_CONTINUATION,
     X_WALK_NODE,
 )
 from .memory import view_i32, view_i64, view_u8, view_u32
@@ -507,7 +511,10 @@ def _step_thread(fsm, key, counter, byte, keys, counters, size):
 
 @helper("void(int64[::1], int64)")
 def _own_live_bytes(fsm, config):
-    """Collect the bytes on which a configuration's own threads may have a transition."""
+    """Collect the bytes on which a configuration's own threads may have a transition.
+
+    ``LIVE_EXACT`` if they do have one; counters and overrides are only asked when stepping.
+    """
     outlined()
     store = view_i64(fsm[C_STORE])
     codes = view_i64(store[S_CODE])
@@ -515,6 +522,7 @@ def _own_live_bytes(fsm, config):
     keys = view_i64(fsm[C_THREAD_KEY])
     live = view_i64(fsm[C_LIVE])
     own = 4 * config
+    exactness = LIVE_EXACT
     for w in range(4):
         live[own + w] = 0
     start = view_i32(fsm[C_CONFIG_START])[config]
@@ -526,10 +534,11 @@ def _own_live_bytes(fsm, config):
             byte = code >> CODE_ARGUMENT
             live[own + (byte >> 6)] |= 1 << (byte & 63)
         elif kind != KIND_NONE:
-            # For an override a few too many: its steps find out.
+            if kind != KIND_CLASSED:
+                exactness = LIVE_ROUGH
             for w in range(4):
                 live[own + w] |= bits[4 * state + w]
-    view_u8(fsm[C_LIVE_READY])[config] = 1
+    view_u8(fsm[C_LIVE_READY])[config] = exactness
 
 
 @helper("boolean(int64, int64)")
@@ -605,6 +614,7 @@ def _live_bytes(fsm, config):
             closure = closures[keys[i] & 0xFFFFFFFF]
             for w in range(4):
                 live[4 * config + w] |= live[4 * closure + w]
+            ready[config] = max(ready[config], ready[closure])
     return 0
 
 
@@ -691,6 +701,36 @@ def _is_accepting(fsm, config):
     return 0
 
 
+@helper("int64(int64[::1], int64, int64)")
+def _thread_config(fsm, state, continuation):
+    """The configuration of one thread without a counter, or a signal."""
+    scratch = view_i64(fsm[C_SCRATCH])
+    keys = view_i64(scratch[X_STEP_KEY])
+    counters = view_i64(scratch[X_STEP_COUNTER])
+    keys[0] = (state << 32) | continuation
+    counters[0] = NO_COUNTER
+    return _intern_config(fsm, keys, counters, 1)
+
+
+@helper("int64(int64[::1], int64)")
+def _lone_thread(fsm, config):
+    """The key of a configuration's only thread if its steps need no interning, else 0."""
+    if view_i32(fsm[C_CONFIG_SIZE])[config] != 1:
+        return 0
+    first = view_i32(fsm[C_CONFIG_START])[config]
+    key = view_i64(fsm[C_THREAD_KEY])[first]
+    code = view_i64(view_i64(fsm[C_STORE])[S_CODE])[key >> 32]
+    counter = view_i64(fsm[C_THREAD_COUNTER])[first]
+    return key if counter == NO_COUNTER and _steps_alone(code) else 0
+
+
+@helper("boolean(int64)")
+def _steps_alone(code):
+    """Whether a state's transitions depend on nothing but the byte, see :func:`_following`."""
+    kind = code & CODE_KIND
+    return kind == KIND_CLASSED or kind == KIND_BYTE or kind == KIND_LAST_BYTE
+
+
 @helper("int64(int64[::1], int64, int64, int64, int32[::1], int64)")
 def _walk(fsm, config, counter, trie, ids, count):
     """Append all tokens of a trie that keep a configuration alive -> count, or a signal.
@@ -698,6 +738,11 @@ def _walk(fsm, config, counter, trie, ids, count):
     Children of a node are neighbours, so that the many dead ones cost a look at a few cache
     lines. ``counter`` is for the suffix trie, whose tokens have so many characters before the
     closing quote: those that leave a string too short or too long are dropped.
+
+    Interning the configurations on the way would be most of the work, and most are never seen
+    again. So a configuration of one thread is walked as that thread, by the transitions of its
+    lexeme (the stack then holds its state, negated, and its continuation), and where a token
+    ends and no longer one begins, a live byte is answer enough.
     """
     outlined()
     vocabulary = view_i64(fsm[C_VOCABULARY])
@@ -709,9 +754,13 @@ def _walk(fsm, config, counter, trie, ids, count):
     lengths = view_i32(vocabulary[V_SUFFIX_LENGTHS])
     transitions = view_i32(fsm[C_NEXT])
     live = view_i64(fsm[C_LIVE])
+    ready = view_u8(fsm[C_LIVE_READY])
+    store = view_i64(fsm[C_STORE])
+    codes = view_i64(store[S_CODE])
     scratch = view_i64(fsm[C_SCRATCH])
     nodes = view_i32(scratch[X_WALK_NODE])
     configs = view_i32(scratch[X_WALK_CONFIG])
+    continuations = view_i32(scratch[X_WALK_CONTINUATION])
     filtered = trie == TRIE_SUFFIX
     needed = counter >> 32
     allowed = counter & COUNT_UNBOUNDED
@@ -724,23 +773,62 @@ def _walk(fsm, config, counter, trie, ids, count):
     height = 0
     low = 0
     high = vocabulary[trie + T_ROOTS]
+    continuation = 0
     while True:
-        signal = _live_bytes(fsm, config)
+        if config > 0:
+            key = _lone_thread(fsm, config)
+            if key != 0:
+                config = -(key >> 32)
+                continuation = key & 0xFFFFFFFF
+        # Whose live bytes count: the configuration's, or those of the closure a thread implies.
+        code = 0
+        state = 0
+        around = config
+        if config < 0:
+            state = -config
+            code = codes[state]
+            around = CONFIG_DEAD
+            if code & FLAG_ACCEPTING:
+                around = _closure(fsm, continuation)
+                if around < 0:
+                    return around
+        signal = _live_bytes(fsm, around)
         if signal < 0:
             return signal
-        row = config * 256
-        own = config * 4
+        exact = ready[around] == LIVE_EXACT
+        own = around * 4
         for node in range(low, high):
             symbol = byte[node]
-            if (live[own + (symbol >> 6)] >> (symbol & 63)) & 1 == 0:
+            alive = (live[own + (symbol >> 6)] >> (symbol & 63)) & 1 != 0
+            following = STATE_DEAD
+            if state != 0:
+                following = _following(store, code, state, symbol)
+            if not alive and following == STATE_DEAD:
                 continue
-            target = transitions[row + symbol]
-            if target == CONFIG_UNKNOWN:
-                target = _step(fsm, config, symbol)
-                if target < 0:
-                    return target
-            if target == CONFIG_DEAD:
-                continue
+            deeper = children[node] < children[node + 1]
+            target = CONFIG_UNKNOWN
+            if deeper or (following == STATE_DEAD and not exact):
+                code_after = codes[following]
+                if not alive and not code_after & FLAG_FINAL and _steps_alone(code_after):
+                    target = -following
+                else:
+                    if not alive and code_after & FLAG_FINAL:
+                        target = _closure(fsm, continuation)
+                    elif not alive:
+                        target = _thread_config(fsm, following, continuation)
+                    else:
+                        target = around
+                        if following != STATE_DEAD:
+                            target = _thread_config(fsm, state, continuation)
+                        if target >= 0:
+                            known = transitions[target * 256 + symbol]
+                            if known == CONFIG_UNKNOWN:
+                                known = _step(fsm, target, symbol)
+                            target = known
+                    if target < 0:
+                        return target
+                    if target == CONFIG_DEAD:
+                        continue
             if filtered:
                 for i in range(first[node], last[node]):
                     if needed <= lengths[i] <= allowed:
@@ -750,9 +838,10 @@ def _walk(fsm, config, counter, trie, ids, count):
                 for i in range(first[node], last[node]):
                     ids[count] = tokens[i]
                     count += 1
-            if children[node] < children[node + 1]:
+            if deeper:
                 nodes[height] = node
                 configs[height] = target
+                continuations[height] = continuation
                 height += 1
         if height == 0:
             return count
@@ -761,6 +850,21 @@ def _walk(fsm, config, counter, trie, ids, count):
         low = children[node]
         high = children[node + 1]
         config = configs[height]
+        continuation = continuations[height]
+
+
+@helper("int64(int64[::1], int64, int64, int64)")
+def _following(store, code, state, byte):
+    """The state after a byte, from one that steps alone."""
+    kind = code & CODE_KIND
+    argument = code >> CODE_ARGUMENT
+    if kind == KIND_CLASSED:
+        classes = view_u8(store[S_CLASS_MAPS])
+        symbol = classes[((code >> CODE_CLASSES) & CODE_CLASSES_MASK) * 256 + byte]
+        return view_i32(store[S_TRANSITIONS])[argument + symbol]
+    if argument != byte:
+        return STATE_DEAD
+    return state + 1 if kind == KIND_BYTE else STATE_END
 
 
 @helper("int64(int64[::1], int64)")
@@ -917,7 +1021,12 @@ def _mask_of_clamped(fsm, config):
                     closure = _closure(fsm, pool_keys[i] & 0xFFFFFFFF)
                     if closure < 0:
                         return closure
-                    count = _walk(fsm, closure, pool_counters[i], TRIE_SUFFIX, ids, count)
+                    counter = pool_counters[i]
+                    if counter == NO_COUNTER and (
+                        codes[pool_keys[i] >> 32] & CODE_KIND != KIND_COUNTED
+                    ):
+                        counter = COUNT_UNBOUNDED
+                    count = _walk(fsm, closure, counter, TRIE_SUFFIX, ids, count)
                     if count < 0:
                         return count
         else:

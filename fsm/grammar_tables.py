@@ -18,11 +18,15 @@ from .memory import Arena, address_of
 
 __all__ = ["GrammarTables", "TablePool"]
 
-_CONFIGS: Final = 256
-_CONTINUATIONS: Final = 256
-_THREADS: Final = 1024
-_IDS: Final = 4096
+# What few grammars exceed. Fresh pages that are not touched cost nothing.
+_CONFIGS: Final = 1024
+_CONTINUATIONS: Final = 1024
+_THREADS: Final = 8192
+_IDS: Final = 32768
 _ROWS_PER_CHUNK: Final = 8
+
+_GROWTH: Final = 4
+"""Factor; growing copies what is used in the middle of a step, so it should be rare."""
 
 _BY_CONTINUATION: Final = (
     L.C_CONT_POSITION, L.C_CONT_PARENT, L.C_CONT_DEPTH, L.C_CONT_CLOSURE,
@@ -76,7 +80,7 @@ class GrammarTables(Arena):
         block[L.C_CONT_COUNT] = 2
         self.array(L.C_CONT_CLOSURE)[L.CONTINUATION_END] = L.CONFIG_END
         block[L.C_CONFIG_COUNT] = L.CONFIG_END + 1
-        self.array(L.C_LIVE_READY)[: L.CONFIG_END + 1] = 1
+        self.array(L.C_LIVE_READY)[: L.CONFIG_END + 1] = L.LIVE_EXACT
         # The end of the text: one thread, the pseudo-state 0 with nothing after it.
         self.array(L.C_CONFIG_SIZE)[L.CONFIG_END] = 1
         self.array(L.C_THREAD_KEY)[0] = 0
@@ -86,6 +90,7 @@ class GrammarTables(Arena):
         block[L.C_ROW_NEXT] = 0
         block[L.C_ROW_LEFT] = 0
         self._used_rows = 0
+        self.provide_rows()
         engine(self.address, L.OP_REHASH_CONFIGS, 0, 0)
 
     def reset(self) -> None:
@@ -100,10 +105,10 @@ class GrammarTables(Arena):
         self._begin()
 
     def grow(self, group: int) -> None:
-        """Double the tables of a ``GROW_*`` group (other than the scratch buffers)."""
+        """Enlarge the tables of a ``GROW_*`` group (other than the scratch buffers)."""
         block = self.block
         if group == L.GROW_CONTINUATIONS:
-            capacity = 2 * int(block[L.C_CONT_CAPACITY])
+            capacity = _GROWTH * int(block[L.C_CONT_CAPACITY])
             for slot in _BY_CONTINUATION:
                 self.extend(slot, capacity)
             block[L.C_CONT_CAPACITY] = capacity
@@ -111,7 +116,7 @@ class GrammarTables(Arena):
             block[L.C_CONT_MASK] = 2 * capacity - 1
             engine(self.address, L.OP_REHASH_CONTINUATIONS, 0, 0)
         elif group == L.GROW_CONFIGS:
-            capacity = 2 * int(block[L.C_CONFIG_CAPACITY])
+            capacity = _GROWTH * int(block[L.C_CONFIG_CAPACITY])
             for slot in _BY_CONFIG:
                 self.extend(slot, capacity)
             self.extend(L.C_NEXT, 256 * capacity)
@@ -121,17 +126,20 @@ class GrammarTables(Arena):
             block[L.C_CONFIG_MASK] = 2 * capacity - 1
             engine(self.address, L.OP_REHASH_CONFIGS, 0, 0)
         elif group == L.GROW_THREADS:
-            capacity = 2 * int(block[L.C_THREAD_CAPACITY])
+            capacity = _GROWTH * int(block[L.C_THREAD_CAPACITY])
             self.extend(L.C_THREAD_KEY, capacity)
             self.extend(L.C_THREAD_COUNTER, capacity)
             block[L.C_THREAD_CAPACITY] = capacity
         else:
-            capacity = 2 * int(block[L.C_MASK_ID_CAPACITY])
+            capacity = _GROWTH * int(block[L.C_MASK_ID_CAPACITY])
             self.extend(L.C_MASK_IDS, capacity)
             block[L.C_MASK_ID_CAPACITY] = capacity
 
     def provide_rows(self) -> None:
-        """Hand the engine a chunk of rows for masks that share none."""
+        """Hand the engine a chunk of rows for masks that share none.
+
+        Ahead of need: a mask that finds none left is computed twice.
+        """
         if self._used_rows == len(self._rows):
             self._rows.append(np.empty(_ROWS_PER_CHUNK * self._words, np.uint32))
         self.block[L.C_ROW_NEXT] = address_of(self._rows[self._used_rows])

@@ -67,7 +67,7 @@ C_ROW_LEFT: Final = 39  # number of unused owned rows
 C_LIMIT_CONFIGS: Final = 40
 C_LIMIT_THREADS: Final = 41
 C_LIMIT_DEPTH: Final = 42
-C_LIVE_READY: Final = 43  # uint8[configuration]: its live bytes are known
+C_LIVE_READY: Final = 43  # uint8[configuration]: LIVE_* if its live bytes are known, else 0
 C_LIVE: Final = 44  # int64[configuration * 4]: 256 bits, bytes that may have a transition
 C_SLOTS: Final = 45
 
@@ -117,9 +117,10 @@ X_STAMP: Final = 7
 X_VISITED_MASK: Final = 8
 X_CAPACITY: Final = 9
 X_WALK_NODE: Final = 10  # int32[nodes]: stack of nodes whose children are still to be visited
-X_WALK_CONFIG: Final = 11  # int32[nodes]
-X_IDS: Final = 12  # int32[5 * size + …]
-X_SLOTS: Final = 13
+X_WALK_CONFIG: Final = 11  # int32[nodes]: where they lead: a configuration, or a state, negated
+X_WALK_CONTINUATION: Final = 12  # int32[nodes]: … and that state's continuation
+X_IDS: Final = 13  # int32[5 * size + …]
+X_SLOTS: Final = 14
 
 # --- state codes ---------------------------------------------------------------------------
 # All that a step needs to know of a state is one integer, so that it costs one cache miss.
@@ -155,6 +156,9 @@ POSITION_TAIL: Final = 2  # final and without edges: nothing to come back to
 CONFIG_UNKNOWN: Final = 0
 CONFIG_DEAD: Final = 1
 CONFIG_END: Final = 2
+
+LIVE_EXACT: Final = 1  # every live byte has a transition
+LIVE_ROUGH: Final = 2  # … may have one
 
 CONTINUATION_END: Final = 0
 CONTINUATION_START: Final = 1

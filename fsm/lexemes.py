@@ -6,8 +6,8 @@ transitions depends on its kind:
 
 * a *literal* is a chain of one-byte states, the target being the next number;
 * a *classed* state has a row over its lexeme's byte classes;
-* a *counted* state is the character boundary of the one automaton of all free strings; threads
-  carry the bounds, so every ``minLength``/``maxLength`` shares it;
+* a *counted* state is the character boundary of the one automaton of all bounded free strings;
+  threads carry the bounds, so every ``minLength``/``maxLength`` shares it;
 * an *override* state has another state's row but for a few bytes: an undeclared key is a free
   key that is redirected along the declared names, and may not close where one is complete.
 
@@ -167,7 +167,7 @@ class LexemeStore:
         self._string_starts: list[int] = []
         self._runs: dict[bytes, list[tuple[CharSet, int | None] | None]] = {}
         self._new_boundaries: list[tuple[int, int]] = []
-        self._free_string = -1
+        self._free_strings: dict[bool, int] = {}
         self._free_key: tuple[ByteRows, int] | None = None
 
     @property
@@ -209,7 +209,9 @@ class LexemeStore:
                     allowed=L.COUNT_UNBOUNDED >> 1,
                     actual=max(expr.min, allowed),
                 )
-            return Lexeme(self.free_string(), (expr.min << 32) | allowed, False)
+            if expr.min == 0 and expr.max is None:
+                return Lexeme(self.free_string(counted=False), L.NO_COUNTER, False)
+            return Lexeme(self.free_string(counted=True), (expr.min << 32) | allowed, False)
         if isinstance(expr, ir.UndeclaredKey):
             return self._add_undeclared(expr.declared)
         raise TypeError(f"{type(expr).__name__} is not a lexeme")
@@ -247,17 +249,25 @@ class LexemeStore:
             start = copy
         return Lexeme(start, L.NO_COUNTER, nullable)
 
-    def free_string(self) -> int:
-        """State before the opening quote of any JSON string."""
-        if self._free_string < 0:
+    def free_string(self, *, counted: bool) -> int:
+        """State before the opening quote of any JSON string; the next one is inside it.
+
+        Without bounds there is nothing to count, and threads in the same state are the same.
+        """
+        start = self._free_strings.get(counted)
+        if start is None:
             rows = lower_string(CharDFA.any_text(), any_escape=True, limit=self._limits.byte_states)
-            start = self._append(rows)
+            start = self._free_strings[counted] = self._append(rows)
             self._mark_boundaries(rows, start)
-            boundary = start + 1
-            self.arena.array(L.S_CODE)[boundary] += L.KIND_COUNTED - L.KIND_CLASSED
-            self.arena.array(L.S_CODE)[boundary] |= L.FLAG_UNIVERSAL
-            self._free_string = start
-        return self._free_string
+            codes = self.arena.array(L.S_CODE)
+            codes[start + 1] |= L.FLAG_UNIVERSAL
+            if counted:
+                codes[start + 1] += L.KIND_COUNTED - L.KIND_CLASSED
+        return start
+
+    def is_inside_free_string(self, state: int) -> bool:
+        """Whether a state is that inside a free string, counted or not."""
+        return state - 1 in self._free_strings.values()
 
     def _add_undeclared(self, declared: frozenset[str]) -> Lexeme:
         if not all(map(_PLAIN_KEY.fullmatch, declared)):

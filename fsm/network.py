@@ -16,6 +16,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
+from time import perf_counter
 
 from ..grammar import ir
 from . import layout as L
@@ -101,10 +102,10 @@ class Network:
         self._publish()
         return base
 
-    def expand_ahead(self, most: int) -> None:
-        """Expand rules in the order in which they are called, until so many are expanded."""
+    def expand_ahead(self, deadline: float) -> None:
+        """Expand rules in the order in which they are called, until ``perf_counter()`` is over."""
         rule = 0
-        while rule < min(len(self._keys), most):
+        while rule < len(self._keys) and perf_counter() < deadline:
             if self._rule_start[rule] < 0:
                 self.expand(rule)
             rule += 1

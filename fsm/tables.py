@@ -11,6 +11,7 @@ the quote, which is what length bounds need.
 from __future__ import annotations
 
 from dataclasses import replace
+from time import perf_counter
 
 import numpy as np
 import numpy.typing as npt
@@ -72,13 +73,14 @@ class VocabularyTables:
         arena.allocate(L.V_COUNTER_ROWS, longest + 2, np.int64)
 
         self.scratch = scratch = Arena(L.X_SLOTS)
-        for slot in (L.X_WALK_NODE, L.X_WALK_CONFIG):
+        for slot in (L.X_WALK_NODE, L.X_WALK_CONFIG, L.X_WALK_CONTINUATION):
             scratch.allocate(slot, len(trie) + 1, np.int32)
         scratch.allocate(L.X_IDS, 5 * vocabulary.size + 64 + len(vocabulary.eos_ids), np.int32)
         self.grow_scratch(1024)
         self._inside = InsideWalk(store.arena, trie, vocabulary.size)
         self._narrow = min(NARROW, vocabulary.size // 8)
         self._rows: list[npt.NDArray[np.uint32]] = []
+        self._free_row: npt.NDArray[np.uint32] | None = None
         self._free_counts: npt.NDArray[np.uint16] | None = None
         self._run_counts: dict[CharSet, npt.NDArray[np.uint16]] = {}
         self._run_rows: dict[tuple[CharSet, int | None], npt.NDArray[np.uint32] | None] = {}
@@ -88,17 +90,29 @@ class VocabularyTables:
     def provide_row(self, state: int) -> None:
         """Compute the row of tokens that stay inside the string from a wide state on."""
         run = self._store.run_of(state)
-        row = self._row_of_state(state) if run is None else self._row_of_run(*run)
+        if run is not None:
+            row = self._row_of_run(*run)
+        elif self._store.is_inside_free_string(state):
+            if self._free_row is None:
+                self._free_row = self._keep(self._counts_of_free_string(), None)
+            row = self._free_row
+        else:
+            row = self._row_of_state(state)
         if row is None:
             self._store.demote(state)
         else:
             self._store.set_row(state, address_of(row))
 
-    def provide_rows_ahead(self) -> None:
-        """Compute the rows of the first states of string lexemes that have become known."""
+    def provide_rows_ahead(self, deadline: float) -> None:
+        """Compute the rows of the first states of string lexemes that have become known.
+
+        Ends when ``perf_counter()`` is over ``deadline``; other rows come when they are needed.
+        """
         codes = self._store.arena.array(L.S_CODE)
         for first, count in self._store.take_boundaries():
             for state in range(first, first + min(count, _ROWS_AHEAD)):
+                if perf_counter() > deadline:
+                    return
                 if codes[state] & L.FLAG_WIDE and codes[state] & L.CODE_KIND == L.KIND_CLASSED:
                     self.provide_row(state)
 
@@ -138,11 +152,14 @@ class VocabularyTables:
 
     def provide_counter_row(self, characters: int) -> None:
         """Compute the row of tokens that add at most so many characters to a free string."""
-        if self._free_counts is None:
-            self._free_counts = self._inside.counts(self._store.free_string() + 1)
-        row, _ = row_of_counts(self._free_counts, characters)
+        row, _ = row_of_counts(self._counts_of_free_string(), characters)
         self._rows.append(row)
         self.arena.array(L.V_COUNTER_ROWS)[characters] = address_of(row)
+
+    def _counts_of_free_string(self) -> npt.NDArray[np.uint16]:
+        if self._free_counts is None:
+            self._free_counts = self._inside.counts(self._store.free_string(counted=False) + 1)
+        return self._free_counts
 
     # ------------------------------------------------------------------ buffers
 

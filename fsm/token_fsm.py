@@ -9,6 +9,7 @@ snapshot of a sequence's grammar state.
 from __future__ import annotations
 
 from threading import RLock
+from time import perf_counter
 from typing import Final
 from weakref import finalize
 
@@ -34,8 +35,9 @@ __all__ = ["DEAD", "TokenFSM"]
 DEAD: Final = L.CONFIG_DEAD
 """The node after a token that is not allowed."""
 
-import os
-_RULES_AHEAD: Final = int(os.environ.get("AHEAD","0"))
+_SECONDS_AHEAD: Final = 0.004
+"""How long a new FSM expands rules and computes rows before anyone waits for a mask. Enough for
+most grammars whole; the rest of a large one is done when it is reached."""
 
 _MOST_EDGES: Final = 1 << 16
 """Edges kept in Python, about 100 bytes each; more than are in use at once."""
@@ -83,6 +85,8 @@ class TokenFSM:
         finalize(self, _give_back, pool, arena, lock).atexit = False
         self.address = arena.address
         block = arena.block
+        # Reading an element of an array takes three times as long.
+        self._block = block.data
         block[L.C_STORE] = store.arena.address
         block[L.C_VOCABULARY] = tables.arena.address
         block[L.C_SCRATCH] = tables.scratch.address
@@ -92,9 +96,10 @@ class TokenFSM:
         self._network = Network(grammar, store, arena)
         self._completion = ShortestCompletion(grammar, self._network, store, arena)
         with lock:
+            deadline = perf_counter() + _SECONDS_AHEAD
             position = self._network.start_of(grammar.start)
-            self._network.expand_ahead(_RULES_AHEAD)
-            tables.provide_rows_ahead()
+            self._network.expand_ahead(deadline)
+            tables.provide_rows_ahead(deadline)
             arena.array(L.C_CONT_POSITION)[L.CONTINUATION_START] = position
             self.start: int = self._run(L.OP_START, 0, 0)
         if self.start == DEAD:
@@ -131,6 +136,8 @@ class TokenFSM:
         with self.lock:
             self._run(L.OP_FILL, node, address)
             self.ready.add(node)
+            if not self._block[L.C_ROW_LEFT]:
+                self._arena.provide_rows()
 
     def mask(self, node: int) -> npt.NDArray[np.int32]:
         """The node's mask as a new ``int32[ceil(size / 32)]``."""
@@ -188,7 +195,7 @@ class TokenFSM:
     def _serve(self, signal: int, operation: int, x: int, y: int) -> int:
         """Do what a signal asks for and repeat, until there is a result."""
         while signal < 0:
-            argument = int(self._arena.block[L.C_SIGNAL])
+            argument: int = self._block[L.C_SIGNAL]
             if signal == L.SIGNAL_RULE:
                 self._network.expand(argument)
             elif signal == L.SIGNAL_GROW and argument == L.GROW_SCRATCH:
