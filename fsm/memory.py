@@ -5,8 +5,9 @@ engine therefore passes the address of one *control block*, an ``int64`` array w
 counters and the addresses of the other arrays; kernels rebuild array views from the slots.
 Growing an array only updates a slot.
 
-:class:`Arena` owns the arrays: it keeps them alive, grows them and writes their addresses. Nothing may grow while a kernel runs (the compiler's lock sees to it), and a kernel
-never grows anything itself: it reports which arena is full and is called again.
+:class:`Arena` owns the arrays: it keeps them alive, grows them and writes their addresses.
+Nothing may grow while a kernel runs (the compiler's lock sees to it), and a kernel never grows
+anything itself: it reports which arena is full and is called again.
 """
 
 from __future__ import annotations
