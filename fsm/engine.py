@@ -1021,12 +1021,13 @@ def _mask_of_clamped(fsm, config):
                     closure = _closure(fsm, pool_keys[i] & 0xFFFFFFFF)
                     if closure < 0:
                         return closure
-                    counter = pool_counters[i]
-                    if counter == NO_COUNTER and (
-                        codes[pool_keys[i] >> 32] & CODE_KIND != KIND_COUNTED
-                    ):
-                        counter = COUNT_UNBOUNDED
+                    state = pool_keys[i] >> 32
+                    kind = codes[state] & CODE_KIND
+                    counter = pool_counters[i] if kind == KIND_COUNTED else COUNT_UNBOUNDED
+                    before = count
                     count = _walk(fsm, closure, counter, TRIE_SUFFIX, ids, count)
+                    if kind == KIND_OVERRIDE and count > before:
+                        count = _drop_declared(fsm, state, ids, before, count)
                     if count < 0:
                         return count
         else:
@@ -1087,6 +1088,37 @@ def _mask_of_clamped(fsm, config):
         sizes[config] = count
     states[config] = 1
     return 0
+
+
+@helper("int64(int64[::1], int64, int32[::1], int64, int64)")
+def _drop_declared(fsm, start, ids, first, count):
+    """Drop the tokens that would close an undeclared key as a declared name -> count."""
+    outlined()
+    store = view_i64(fsm[C_STORE])
+    codes = view_i64(store[S_CODE])
+    overrides = view_i32(store[S_OVERRIDES])
+    vocabulary = view_i64(fsm[C_VOCABULARY])
+    blob = view_u8(vocabulary[V_BLOB])
+    offsets = view_i64(vocabulary[V_OFFSETS])
+    kept = first
+    for k in range(first, count):
+        token = ids[k]
+        state = start
+        for p in range(offsets[token], offsets[token + 1]):
+            # Only names that are still a beginning of a declared one can become it.
+            code = codes[state]
+            state = STATE_END
+            if code & CODE_KIND == KIND_OVERRIDE:
+                record = code >> CODE_ARGUMENT
+                for i in range(overrides[record + 1]):
+                    if overrides[record + 2 + 2 * i] == blob[p]:
+                        state = overrides[record + 3 + 2 * i]
+            if state == STATE_END or state == STATE_DEAD:
+                break
+        if state != STATE_DEAD:
+            ids[kept] = token
+            kept += 1
+    return kept
 
 
 @helper("int64(int32[::1], int64)")

@@ -199,5 +199,5 @@ OP_FORCED: Final = 9  # configuration -> the only byte that may follow, or NOT_F
 
 NOT_FORCED: Final = 256
 
-DENSE_IDS: Final = 384
+DENSE_IDS: Final = 640
 """A mask with more listed ids than this is stored as a row of its own."""

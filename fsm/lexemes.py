@@ -144,10 +144,13 @@ class LexemeStore:
 
     Attributes:
         arena: the store block (``S_*``).
+        closers_are_plain: no token that closes a string spells printable ASCII as ``\\u00XX``, so
+            what closes any string closes any key.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
+        self.closers_are_plain = False
         self.arena = Arena(L.S_SLOTS)
         self._states = 2
         capacity = 4096
@@ -279,6 +282,8 @@ class LexemeStore:
             )
             start = self._append(rows)
             self._mark_boundaries(rows, start)
+            if self.closers_are_plain:
+                self.arena.array(L.S_CODE)[start + 1] |= L.FLAG_UNIVERSAL
             self._free_key = (rows, start)
         rows, free = self._free_key
         if not declared:

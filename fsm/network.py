@@ -102,10 +102,13 @@ class Network:
         self._publish()
         return base
 
-    def expand_ahead(self, deadline: float) -> None:
-        """Expand rules in the order in which they are called, until ``perf_counter()`` is over."""
+    def expand_ahead(self, most: int, deadline: float) -> None:
+        """Expand the first rules in the order in which they are called.
+
+        Ends after ``most`` rules, or when ``perf_counter()`` is over ``deadline``.
+        """
         rule = 0
-        while rule < len(self._keys) and perf_counter() < deadline:
+        while rule < min(len(self._keys), most) and perf_counter() < deadline:
             if self._rule_start[rule] < 0:
                 self.expand(rule)
             rule += 1

@@ -208,11 +208,14 @@ class VocabularyTables:
 
     def _put_suffixes(self, with_quote: npt.NDArray[np.int32]) -> None:
         entries: list[tuple[bytes, int, int]] = []
+        plain = True
         for token in with_quote.tolist():
             data = self.vocabulary.token_bytes(token)
             closing = _closing_quote(data)
             if closing is not None:
                 entries.append((data[closing[0] + 1 :], token, closing[1]))
+                plain = plain and b"\\u00" not in data[: closing[0]].lower()
+        self._store.closers_are_plain = plain
         entries.sort()
         rests = [rest for rest, _, _ in entries]
         empty = sum(1 for rest in rests if not rest)

@@ -35,9 +35,10 @@ __all__ = ["DEAD", "TokenFSM"]
 DEAD: Final = L.CONFIG_DEAD
 """The node after a token that is not allowed."""
 
+_RULES_AHEAD: Final = 64
 _SECONDS_AHEAD: Final = 0.004
-"""How long a new FSM expands rules and computes rows before anyone waits for a mask. Enough for
-most grammars whole; the rest of a large one is done when it is reached."""
+"""How many rules a new FSM expands, and for how long it does so and computes rows, before anyone
+waits for a mask. Enough for most grammars whole; the rest of a large one is done when reached."""
 
 _MOST_EDGES: Final = 1 << 16
 """Edges kept in Python, about 100 bytes each; more than are in use at once."""
@@ -98,7 +99,7 @@ class TokenFSM:
         with lock:
             deadline = perf_counter() + _SECONDS_AHEAD
             position = self._network.start_of(grammar.start)
-            self._network.expand_ahead(deadline)
+            self._network.expand_ahead(_RULES_AHEAD, deadline)
             tables.provide_rows_ahead(deadline)
             arena.array(L.C_CONT_POSITION)[L.CONTINUATION_START] = position
             self.start: int = self._run(L.OP_START, 0, 0)

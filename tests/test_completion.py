@@ -177,6 +177,8 @@ class Endless(Grammar):
 def test_an_infinite_grammar_is_fetched_only_as_far_as_it_can_be_cheaper() -> None:
     grammar = Endless()
     fsm = COMPILER.grammar(grammar)
+    # What the compiler expands ahead is not what is asked here.
+    grammar.fetched.clear()
     # "bbbb" and rule 4's "aaaa", or "bbbbb" and rule 5's "aaa".
     assert fsm.shortest_completion(fsm.start) == 8
     assert max(key for key in grammar.fetched if isinstance(key, int)) < 12

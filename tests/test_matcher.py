@@ -15,6 +15,7 @@ import pytest
 from maskwright.errors import BitmaskError, LimitError, TokenRejectedError, UnsatisfiableError
 from maskwright.fsm.compiler import Compiler
 from maskwright.fsm.matcher import Matcher, fill_bitmasks
+from maskwright.fsm.token_fsm import DEAD
 from maskwright.fsm.vocabulary import Vocabulary
 from maskwright.grammar import ir
 from maskwright.grammar.json_schema import JsonOptions
@@ -509,3 +510,21 @@ def test_forced_tokens_are_those_of_the_tokenizer(
             assert matcher.accept(canonical[done])
     assert matcher.is_accepting()
     assert forced_somewhere > 0 or whitespace == "default"
+
+
+@pytest.mark.parametrize("closer", [b'x"', rb'\u0061"', rb'\u00e9"', rb'b\u0061":1'])
+def test_tokens_that_close_an_undeclared_key(closer: bytes) -> None:
+    """Keys spell printable ASCII plainly, and never spell a declared name."""
+    rest = [b'a"', b'a":', b'b"', b'ba"', b'ba":1', b'"', b'":', b'""', b"ab", b'ab":1,"', b'bab"']
+    tokens = [bytes((byte,)) for byte in range(256)] + [closer, *rest, b""]
+    compiler = Compiler(Vocabulary.from_tokens(tokens, eos_ids=[len(tokens) - 1]))
+    declared = {"a": True, "ab": True, "b": True}
+    schema = {"properties": declared, "additionalProperties": {"const": 1}}
+    fsm = compiler.json_schema(schema)
+    for text in (b'{"', b'{"a', b'{"ab', b'{"b', b'{"x', b'{"a":1,"', b'{"b":1,"a'):
+        node = fsm.start
+        for byte in text:
+            node = fsm.step(node, byte)
+        mask = np.unpackbits(fsm.mask(node).view(np.uint8), bitorder="little")[: len(tokens) - 1]
+        stepped = [fsm.advance(node, token) != DEAD for token in range(len(tokens) - 1)]
+        assert mask.tolist() == stepped, text
