@@ -27,7 +27,7 @@ class Limits:
 
     nfa_states: int = 100_000
     dfa_states: int = 20_000
-    byte_states: int = 200_000
+    byte_states: int = 600_000
     configurations: int = 2_000_000
     threads: int = 50_000
     alternatives: int = 20_000
