@@ -146,12 +146,19 @@ class CharDFA:
         """Texts of ``min`` to ``max`` characters (``None``: any number) of one set.
 
         Raises:
-            LimitError: the longest count is above ``Limits.dfa_states``.
+            LimitError: the longest count is above ``Limits.nfa_states``.
         """
         if max is not None and max < min:
             return CharDFA.never()
         count = min if max is None else max
-        _check_states(count, limits, "counted repeat of one character", culprit)
+        if count > limits.nfa_states:
+            raise LimitError(
+                stage="counted repeat of one character",
+                limit="nfa_states",
+                allowed=limits.nfa_states,
+                actual=count,
+                culprit=culprit,
+            )
         if not members or (count == 0 and max is not None):
             return CharDFA.from_strings(("",)) if min == 0 else CharDFA.never()
         edges = [edge for first, last in members.ranges for edge in (first, last + 1)]
@@ -357,7 +364,7 @@ class CharDFA:
 
         Raises:
             LimitError: the bounds cut an unbounded language at more than
-                ``Limits.dfa_states`` characters, or the product has more states.
+                ``Limits.nfa_states`` characters, or the product has too many states.
         """
         if self.is_empty:
             return self
@@ -415,17 +422,6 @@ def _from_table(table: Table) -> CharDFA:
     shape = np.array([len(table.cuts), table.trans.shape[1]], np.int32)
     digest = blake2b(b"".join(map(bytes, (shape, *table))), digest_size=16)
     return CharDFA(*table, digest.digest())
-
-
-def _check_states(needed: int, limits: Limits, stage: str, culprit: str) -> None:
-    if needed > limits.dfa_states:
-        raise LimitError(
-            stage=stage,
-            limit="dfa_states",
-            allowed=limits.dfa_states,
-            actual=needed,
-            culprit=culprit,
-        )
 
 
 def _successors(trans: IntArray) -> list[set[int]]:

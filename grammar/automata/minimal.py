@@ -5,7 +5,9 @@ bytes. Steps, all in one kernel because most automata are small and a call costs
 work:
 
 1. *Trim*: only states from which acceptance can be reached stay.
-2. *Minimize* by Hopcroft's partition refinement (Hopcroft 1971), on the partial automaton:
+2. *Minimize*. Where every transition leads to a higher number, as in texts of bounded length, a
+   pass from the last state to the first looks each one up by its transitions. All others are
+   minimized by Hopcroft's partition refinement (Hopcroft 1971), on the partial automaton:
    transitions to the dead state are not edges, so there is no block of dead states; in return
    all initial blocks start as splitters. O(m log n) for m live transitions. Moore's rounds
    would be O(n^2) on a chain such as ``.{0,1000}``.
@@ -23,8 +25,60 @@ from .table import BoolArray, IntArray, Table
 __all__ = ["canonical"]
 
 
+@kernel("i8(i4[:, ::1], b1[::1], i4[::1], i4[::1], i4[::1], i4[::1])")
+def _merge_acyclic(
+    trans: IntArray,
+    accepting: BoolArray,
+    block: IntArray,
+    first: IntArray,
+    order: IntArray,
+    slots: IntArray,
+) -> int:
+    """Find the blocks if every transition leads to a higher number -> how many, else -1.
+
+    Args:
+        block, first, order: filled as :func:`_canonical` takes them, where only the first
+            state of each block is in ``order``; ``block`` is zero.
+        slots: hash table of the blocks, zero.
+    """
+    width = trans.shape[1]
+    for s in range(1, trans.shape[0]):
+        for c in range(width):
+            if trans[s, c] != 0 and trans[s, c] <= s:
+                return -1
+    mask = slots.shape[0] - 1
+    n_blocks = 0
+    for s in range(trans.shape[0] - 1, 0, -1):
+        live = accepting[s]
+        digest = 1 if live else 0
+        for c in range(width):
+            after = int(block[trans[s, c]])
+            live = live or after > 0
+            # 31 bits times 32 bits: nothing overflows, compiled or not.
+            digest = (((digest ^ after) * 0x9E3779B1) >> 16) & 0x7FFFFFFF
+        if not live:
+            continue
+        slot = digest & mask
+        while slots[slot] > 0:
+            other = order[first[slots[slot]]]
+            c = 0
+            if accepting[other] == accepting[s]:
+                while c < width and block[trans[other, c]] == block[trans[s, c]]:
+                    c += 1
+                if c == width:
+                    break
+            slot = (slot + 1) & mask
+        if slots[slot] == 0:
+            order[n_blocks] = s
+            n_blocks += 1
+            first[n_blocks] = n_blocks - 1
+            slots[slot] = n_blocks
+        block[s] = slots[slot]
+    return n_blocks
+
+
 @kernel(
-    "i8(i4[::1], i4[::1], i4[:, ::1], b1[::1], b1, i4[::1], i4[::1], i4[::1], b1[::1], i4[::1],"
+    "i8(i4[::1], i4[::1], i4[:, ::1], b1[::1], i8, i4[::1], i4[::1], i4[::1], b1[::1], i4[::1],"
     " i4[::1], i4[::1], i4[::1], i4[::1], i4[::1], i4[::1], i4[::1], i4[::1], i4[::1], i4[::1],"
     " i4[::1])"
 )
@@ -33,7 +87,7 @@ def _canonical(
     interval_class: IntArray,
     trans: IntArray,
     accepting: BoolArray,
-    is_minimal: bool,
+    n_blocks: int,
     new_cuts: IntArray,
     new_class: IntArray,
     new_trans: IntArray,
@@ -54,6 +108,8 @@ def _canonical(
     """Fill the ``new`` arrays -> number of states.
 
     Args:
+        n_blocks: number of blocks if ``block``, ``first`` and ``order`` have them already, else
+            -1.
         new_trans: flat. ``counts`` gets the numbers of intervals and of classes; behind them is
             room for four numbers a class.
         head, source: the reverse edges, bucketed by target and class.
@@ -64,15 +120,8 @@ def _canonical(
     """
     n = trans.shape[0]
     width = trans.shape[1]
-    n_blocks = 0
-
-    if is_minimal:
-        for s in range(1, n):
-            block[s] = s
-            order[s] = s
-            first[s] = s
-        n_blocks = n - 1
-    else:
+    if n_blocks < 0:
+        n_blocks = 0
         # Reverse edges, bucketed by (target, class).
         for s in range(1, n):
             for c in range(width):
@@ -242,11 +291,18 @@ def canonical(raw: Table, *, is_minimal: bool = False) -> Table:
     trans = np.zeros(n * width, np.int32)
     accepting = np.zeros(n, np.bool_)
     counts = np.zeros(4 * width + 2, np.int32)
-    edges = 0 if is_minimal else n * width
+    work = np.zeros((9, n + 1), np.int32)
+    block, first, _, order, *_ = work
+    if is_minimal:
+        block[1:n] = first[1:n] = order[1:n] = np.arange(1, n)
+        blocks = n - 1
+    else:
+        slots = np.zeros(1 << (2 * n).bit_length(), np.int32)
+        blocks = _merge_acyclic(raw.trans, raw.accepting, block, first, order, slots)
+    edges = n * width if blocks < 0 else 0
     states = _canonical(
-        *raw, is_minimal, new_cuts, new_class, trans, accepting, counts,
-        np.zeros(edges + 1, np.int32), np.empty(edges, np.int32),
-        *np.zeros((9, n + 1), np.int32),
+        *raw, blocks, new_cuts, new_class, trans, accepting, counts,
+        np.zeros(edges + 1, np.int32), np.empty(edges, np.int32), *work,
     )  # fmt: skip
     intervals, classes = counts[:2].tolist()
     return Table(
