@@ -12,7 +12,7 @@ derivatives as the value (no canonical form, so no sharing across grammars).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import accumulate
 
@@ -38,6 +38,12 @@ from .product import BOTH, EITHER, FIRST_ONLY
 from .table import MAX_TABLE_ENTRIES, BoolArray, IntArray, Table
 
 __all__ = ["CharDFA"]
+
+COUNTED_ENTRIES = 500
+"""Entries that the table of a language cut to a length may have per allowed state.
+
+A URI of up to 2,083 characters, as pydantic asks for, has 8 million.
+"""
 
 # Two different nodes that stand for automata in a tree.
 _FIRST, _SECOND = Complement(NEVER), Complement(EMPTY)
@@ -364,7 +370,8 @@ class CharDFA:
 
         Raises:
             LimitError: the bounds cut an unbounded language at more than
-                ``Limits.nfa_states`` characters, or the product has too many states.
+                ``Limits.nfa_states`` characters, or the product has a table of more than
+                ``COUNTED_ENTRIES`` entries for each of ``Limits.dfa_states``.
         """
         if self.is_empty:
             return self
@@ -380,6 +387,10 @@ class CharDFA:
         counter = CharDFA.from_charset_repeat(
             ANY_CHAR.set, min, max, limits=limits, culprit=culprit
         )
+        # No way back, so the product is about as large as it looks, and is minimized in a pass.
+        states = COUNTED_ENTRIES * limits.dfa_states // self.trans.shape[1]
+        if states > limits.dfa_states:
+            limits = replace(limits, dfa_states=states)
         return self._combine(counter, BOTH, limits, culprit)
 
     # ------------------------------------------------------------------ value

@@ -231,8 +231,30 @@ class Languages:
         if part.min > 0 or part.max is not None:
             names = " and ".join(repr(text) for _, text in sorted(part.languages))
             made = made.bounded(part.min, part.max, limits=self._limits, culprit=names)
+            self._check_spellings(made, names)
         self._cache[key] = made
         return made
+
+    def _check_spellings(self, language: CharDFA, culprit: str) -> None:
+        """Stop before a language whose lowering would surely be too large.
+
+        A state from which characters above ASCII go on needs about two more, in the middle of
+        a character, for each border between their classes.
+        """
+        if len(language.accepting) < self._limits.byte_states >> 8:
+            return
+        borders = [c for c in language.cuts.tolist() if c > 0x80 and c not in (0xD800, 0xE000)]
+        beyond = language.interval_class[language.cuts > 0x80]
+        wide = int((language.trans[:, beyond] != 0).any(axis=1).sum())
+        needed = len(language.accepting) + 2 * len(borders) * wide
+        if needed > self._limits.byte_states:
+            raise LimitError(
+                stage="spelling of a string's characters",
+                limit="byte_states",
+                allowed=self._limits.byte_states,
+                actual=needed,
+                culprit=culprit,
+            )
 
     def has_string(self, part: StringPart) -> bool:
         """Whether a set of strings has a member; builds no automaton where that is plain."""
