@@ -139,6 +139,37 @@ def _override_trie(  # type: ignore[no-untyped-def]
     return nodes
 
 
+@kernel(
+    "void(int32[:, ::1], int64[:, ::1], int64, int64, int64, int32[::1], int64[::1], int64[::1])"
+)
+def _write_rows(  # type: ignore[no-untyped-def]
+    rows, members, start, pool, class_map, transitions, codes, live
+):  # fmt: skip
+    """Write the states of ``rows[2:]`` into the store.
+
+    Args:
+        members: the 256 bits of each byte class.
+        start: number of the first state.
+        pool: where its transitions begin.
+    """
+    columns = rows.shape[1]
+    shift = start - 2
+    for i in range(2, len(rows)):
+        state = i + shift
+        codes[state] = (pool << L.CODE_ARGUMENT) | (class_map << L.CODE_CLASSES) | L.KIND_CLASSED
+        for w in range(4):
+            live[4 * state + w] = 0
+        for k in range(columns):
+            target = int(rows[i, k])
+            if target != L.STATE_DEAD:
+                for w in range(4):
+                    live[4 * state + w] |= members[k, w]
+                if target > L.STATE_END:
+                    target += shift
+            transitions[pool + k] = target
+        pool += columns
+
+
 class LexemeStore:
     """All lexemes of one compiler. Not thread-safe: the compiler's lock guards it.
 
@@ -370,22 +401,16 @@ class LexemeStore:
         start = self._reserve(count)
         pool = self._reserve_pool(L.S_TRANSITIONS, self._transitions, count * classes)
         self._transitions += count * classes
-        local = rows.rows[2:]
-        self.arena.array(L.S_TRANSITIONS)[pool : pool + count * classes] = np.where(
-            local > L.STATE_END, local + (start - 2), local
-        ).reshape(-1)
         maps = self._reserve_pool(L.S_CLASS_MAPS, self._class_maps, 256)
         self._class_maps += 256
-        self.arena.array(L.S_CLASS_MAPS)[maps : maps + 256] = rows.byte_classes
-        stop = start + count
-        offsets = pool + classes * np.arange(count)
-        self.arena.array(L.S_CODE)[start:stop] = (
-            (offsets << L.CODE_ARGUMENT) | (maps // 256 << L.CODE_CLASSES) | L.KIND_CLASSED
-        )
-        live = np.packbits((local != L.STATE_DEAD)[:, rows.byte_classes], axis=1, bitorder="little")
-        self.arena.array(L.S_LIVE)[4 * start : 4 * stop] = (
-            np.ascontiguousarray(live).view(np.int64).reshape(-1)
-        )
+        arena = self.arena
+        arena.array(L.S_CLASS_MAPS)[maps : maps + 256] = rows.byte_classes
+        members = rows.byte_classes == np.arange(classes, dtype=np.uint8)[:, None]
+        _write_rows(
+            rows.rows, np.packbits(members, axis=1, bitorder="little").view(np.int64),
+            start, pool, maps // 256,
+            arena.array(L.S_TRANSITIONS), arena.array(L.S_CODE), arena.array(L.S_LIVE),
+        )  # fmt: skip
         return start + rows.start - 2
 
     def _reserve(self, count: int) -> int:

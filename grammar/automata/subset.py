@@ -242,7 +242,13 @@ def _determinize(
 
 
 def determinize(
-    nodes: IntArray, entry: int, member: BoolArray, neighbours: Neighbours, *, max_states: int
+    nodes: IntArray,
+    entry: int,
+    member: BoolArray,
+    neighbours: Neighbours,
+    *,
+    max_states: int,
+    max_positions: int,
 ) -> tuple[IntArray, BoolArray] | None:
     """Transitions and accepting states of the raw DFA (see :mod:`.table`).
 
@@ -250,7 +256,7 @@ def determinize(
         nodes, entry: the NFA, see :mod:`.thompson`.
         member: the alphabet, see :mod:`.alphabet`.
         neighbours: its conditions.
-        max_states: beyond this many, or ``POSITIONS_PER_STATE`` times as many positions, the
+        max_states, max_positions: beyond so many states, or positions in all of them, the
             result is ``None``.
     """
     # Sized for a DFA like the NFA; what is not starts over, see the product.
@@ -258,7 +264,7 @@ def determinize(
     positions = 4 * states
     while True:
         states = min(states, max_states + 1)
-        positions = min(positions, max_states * POSITIONS_PER_STATE)
+        positions = min(positions, max_positions)
         trans, accepting, n = _determinize(nodes, entry, member, *neighbours, states, positions)
         if n >= 0:
             return trans[:n], accepting[:n]
@@ -267,6 +273,6 @@ def determinize(
                 return None
             states *= 8
         else:
-            if positions == max_states * POSITIONS_PER_STATE:
+            if positions == max_positions:
                 return None
             positions *= 8
