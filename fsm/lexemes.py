@@ -37,7 +37,7 @@ from ..limits import Limits
 from . import layout as L
 from .lowering import ByteRows, lower_string, lower_text
 from .memory import Arena
-from .prefix_runs import prefix_runs
+from .prefix_runs import PrefixRuns
 
 __all__ = ["Lexeme", "LexemeStore"]
 
@@ -199,7 +199,7 @@ class LexemeStore:
         # String lexemes by their start state, for the analysis of their states.
         self._strings: dict[int, CharDFA] = {}
         self._string_starts: list[int] = []
-        self._runs: dict[bytes, list[tuple[CharSet, int | None] | None]] = {}
+        self._runs: dict[bytes, PrefixRuns] = {}
         self._new_boundaries: list[tuple[int, int]] = []
         self._free_strings: dict[bool, int] = {}
         self._free_key: tuple[ByteRows, int] | None = None
@@ -374,7 +374,7 @@ class LexemeStore:
             return None
         runs = self._runs.get(language.key)
         if runs is None:
-            runs = self._runs[language.key] = prefix_runs(language)
+            runs = self._runs[language.key] = PrefixRuns(language)
         return runs[number]
 
     def star(self, characters: CharSet) -> int:
