@@ -133,7 +133,8 @@ def _determinized(assembler: Assembler, nodes: IntArray, entry: int) -> Table:
     max_states = min(limits.dfa_states + len(nodes), MAX_TABLE_ENTRIES // member.shape[1])
     raw = determinize(
         nodes, entry, member, neighbours,
-        max_states=max_states, max_positions=limits.dfa_states * POSITIONS_PER_STATE,
+        max_states=max_states,
+        max_positions=limits.dfa_states * POSITIONS_PER_STATE + 2 * len(nodes),
     )  # fmt: skip
     if raw is None:
         raise LimitError(
