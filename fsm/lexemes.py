@@ -22,6 +22,7 @@ demoted to a narrow one, whose tokens are walked.
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right, insort
 from dataclasses import dataclass
 from typing import Final
@@ -43,7 +44,7 @@ __all__ = ["Lexeme", "LexemeStore"]
 
 _QUOTE: Final = 0x22
 
-_BYTE_CODES: Final = (np.arange(256, dtype=np.int64) << L.CODE_ARGUMENT) | L.KIND_BYTE
+_BYTE_CODES: Final = [(byte << L.CODE_ARGUMENT) | L.KIND_BYTE for byte in range(256)]
 
 _PLAIN_KEY: Final = re.compile(r"[ !#-.0-\[\]-~]*")
 """Names with one spelling: printable ASCII without quote, backslash and slash."""
@@ -185,7 +186,7 @@ class LexemeStore:
         self.arena = Arena(L.S_SLOTS)
         self._states = 2
         capacity = 4096
-        self.arena.allocate(L.S_CODE, capacity, np.int64)
+        self._codes = self.arena.allocate(L.S_CODE, capacity, np.int64).data
         self.arena.allocate(L.S_ROW, capacity, np.int64)
         self.arena.allocate(L.S_LIVE, 4 * capacity, np.int64)
         self.arena.allocate(L.S_TRANSITIONS, 4 * capacity, np.int32)
@@ -257,9 +258,10 @@ class LexemeStore:
             return Lexeme(L.STATE_DEAD, L.NO_COUNTER, True)
         start = self._reserve(len(data))
         stop = start + len(data)
-        codes = self.arena.array(L.S_CODE)
-        codes[start:stop] = _BYTE_CODES[np.frombuffer(data, np.uint8)]
-        codes[stop - 1] += L.KIND_LAST_BYTE - L.KIND_BYTE
+        # Without NumPy, whose every call costs more than a short literal.
+        codes = array(self._codes.format, [_BYTE_CODES[byte] for byte in data])
+        codes[-1] += L.KIND_LAST_BYTE - L.KIND_BYTE
+        self._codes[start:stop] = codes
         return Lexeme(start, L.NO_COUNTER, False)
 
     def _add_text(self, language: CharDFA) -> Lexeme:
@@ -421,8 +423,8 @@ class LexemeStore:
                 stage="lexeme store", limit="byte_states", allowed=2**31 - 1, actual=self._states
             )
         if self._states > len(self.arena.array(L.S_CODE)):
-            for slot in (L.S_CODE, L.S_ROW):
-                self.arena.extend(slot, 2 * self._states)
+            self._codes = self.arena.extend(L.S_CODE, 2 * self._states).data
+            self.arena.extend(L.S_ROW, 2 * self._states)
             self.arena.extend(L.S_LIVE, 8 * self._states)
         return start
 

@@ -20,10 +20,12 @@ from time import perf_counter
 
 from ..grammar import ir
 from . import layout as L
-from .lexemes import Lexeme, LexemeStore
+from .lexemes import LexemeStore
 from .memory import Arena
 
 __all__ = ["Network", "Repetition"]
+
+_INNER = frozenset((ir.Sequence, ir.Choice, ir.Ref, ir.Chain, ir.Repeat))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,9 @@ class Network:
         self._keys: list[ir.Key | Repetition] = []
         # The rule being built: edges by position, relative to the first one.
         self._edges: list[list[tuple[int, int, int, int]]] = []
-        # Its lexemes by the identity of their leaves, of which most repeat (its body is alive).
-        self._leaves: dict[int, Lexeme] = {}
+        # ``(start, counter)`` of leaves and choices of leaves that are never empty, by identity:
+        # punctuation repeats, and the body is alive.
+        self._lexemes: dict[int, list[tuple[int, int]]] = {}
         self._publish()
 
     def rule(self, key: ir.Key | Repetition) -> int:
@@ -88,10 +91,16 @@ class Network:
 
     def expand(self, rule: int) -> int:
         """Add the positions of a rule -> its start. Raises what the grammar raises."""
+        start = self._build(rule)
+        self._publish()
+        return start
+
+    def _build(self, rule: int) -> int:
+        """What :meth:`expand` does, to be published later."""
         key = self._keys[rule]
         base = len(self._edge_start)
         self._edges = [[], []]
-        self._leaves.clear()
+        self._lexemes.clear()
         if isinstance(key, Repetition):
             self._repetition(key, 0, 1)
         else:
@@ -99,7 +108,6 @@ class Network:
             self._add(body, 0, 1)
         self._append(base)
         self._rule_start[rule] = base
-        self._publish()
         return base
 
     def expand_ahead(self, most: int, deadline: float) -> None:
@@ -108,10 +116,13 @@ class Network:
         Ends after ``most`` rules, or when ``perf_counter()`` is over ``deadline``.
         """
         rule = 0
-        while rule < min(len(self._keys), most) and perf_counter() < deadline:
-            if self._rule_start[rule] < 0:
-                self.expand(rule)
-            rule += 1
+        try:
+            while rule < min(len(self._keys), most) and perf_counter() < deadline:
+                if self._rule_start[rule] < 0:
+                    self._build(rule)
+                rule += 1
+        finally:
+            self._publish()
 
     def start_of(self, key: ir.Key) -> int:
         """Start position of a rule, which is expanded if it is not yet."""
@@ -142,29 +153,54 @@ class Network:
                 self._epsilon(source, target)
                 return
             edges = self._edges
+            known = self._lexemes
             for item in items[:-1]:
                 middle = len(edges)
                 edges.append([])
-                self._add(item, source, middle)
+                # Most items are punctuation that was met before in this rule.
+                lexemes = known.get(id(item))
+                if lexemes is None:
+                    self._add(item, source, middle)
+                else:
+                    leaving = edges[source]
+                    for start, counter in lexemes:
+                        leaving.append((L.EDGE_LEXEME, start, middle, counter))
                 source = middle
             self._add(items[-1], source, target)
         elif type(expr) is ir.Ref:
             self._call(expr.key, source, target)
-        elif type(expr) is ir.Choice:
-            for option in expr.options:
-                self._add(option, source, target)
         elif type(expr) is ir.Chain:
             self._chain(expr, source, target)
         elif type(expr) is ir.Repeat:
             self._repeat(expr, source, target)
         else:
-            lexeme = self._leaves.get(id(expr))
-            if lexeme is None:
-                lexeme = self._leaves[id(expr)] = self._store.lexeme(expr)
+            lexemes = self._lexemes.get(id(expr))
+            if lexemes is None:
+                options = expr.options if type(expr) is ir.Choice else (expr,)
+                if any(type(option) in _INNER for option in options):
+                    for option in options:
+                        self._add(option, source, target)
+                    return
+                lexemes = self._lexemes_of(options)
+            leaving = self._edges[source]
+            for start, counter in lexemes:
+                if start == L.STATE_DEAD:
+                    self._epsilon(source, target)
+                else:
+                    leaving.append((L.EDGE_LEXEME, start, target, counter))
+            if not any(start == L.STATE_DEAD for start, _ in lexemes):
+                self._lexemes[id(expr)] = lexemes
+
+    def _lexemes_of(self, leaves: tuple[ir.Expr, ...]) -> list[tuple[int, int]]:
+        """``(start, counter)`` of each leaf; an empty text is the start ``STATE_DEAD``."""
+        result: list[tuple[int, int]] = []
+        for leaf in leaves:
+            lexeme = self._store.lexeme(leaf)
             if lexeme.nullable:
-                self._epsilon(source, target)
+                result.append((L.STATE_DEAD, 0))
             if lexeme.start != L.STATE_DEAD:
-                self._edges[source].append((L.EDGE_LEXEME, lexeme.start, target, lexeme.counter))
+                result.append((lexeme.start, lexeme.counter))
+        return result
 
     def _repeat(self, node: ir.Repeat, source: int, target: int) -> None:
         if node.max == 0:
