@@ -182,14 +182,14 @@ class Network:
                         self._add(option, source, target)
                     return
                 lexemes = self._lexemes_of(options)
+                if all(start != L.STATE_DEAD for start, _ in lexemes):
+                    self._lexemes[id(expr)] = lexemes
             leaving = self._edges[source]
             for start, counter in lexemes:
                 if start == L.STATE_DEAD:
                     self._epsilon(source, target)
                 else:
                     leaving.append((L.EDGE_LEXEME, start, target, counter))
-            if not any(start == L.STATE_DEAD for start, _ in lexemes):
-                self._lexemes[id(expr)] = lexemes
 
     def _lexemes_of(self, leaves: tuple[ir.Expr, ...]) -> list[tuple[int, int]]:
         """``(start, counter)`` of each leaf; an empty text is the start ``STATE_DEAD``."""
