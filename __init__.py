@@ -24,8 +24,8 @@ from .limits import Limits
 
 if TYPE_CHECKING:
     from .decoding.bitmask import allocate_bitmask, apply_bitmask
-    from .decoding.generate import complete, generate
-    from .decoding.result import Result
+    from .decoding.generate import complete, generate, stream
+    from .decoding.result import Done, Result, TextDelta
     from .decoding.sampling import SamplingParams
     from .fsm.compiler import Compiler
     from .fsm.matcher import Matcher, fill_bitmasks
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BitmaskError",
     "Compiler",
+    "Done",
     "GenerationError",
     "GrammarError",
     "JsonOptions",
@@ -45,6 +46,7 @@ __all__ = [
     "Matcher",
     "Result",
     "SamplingParams",
+    "TextDelta",
     "TokenFSM",
     "TokenRejectedError",
     "UnsatisfiableError",
@@ -56,16 +58,19 @@ __all__ = [
     "complete",
     "fill_bitmasks",
     "generate",
+    "stream",
 ]
 
 __version__ = "0.1.0"
 
 _HOME = {
     "Compiler": ".fsm.compiler",
+    "Done": ".decoding.result",
     "JsonOptions": ".grammar.json_schema",
     "Matcher": ".fsm.matcher",
     "Result": ".decoding.result",
     "SamplingParams": ".decoding.sampling",
+    "TextDelta": ".decoding.result",
     "TokenFSM": ".fsm.token_fsm",
     "Vocabulary": ".fsm.vocabulary",
     "allocate_bitmask": ".decoding.bitmask",
@@ -73,6 +78,7 @@ _HOME = {
     "complete": ".decoding.generate",
     "fill_bitmasks": ".fsm.matcher",
     "generate": ".decoding.generate",
+    "stream": ".decoding.generate",
 }
 
 

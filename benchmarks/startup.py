@@ -65,6 +65,8 @@ def measure(tokenizer_path: Path) -> dict[str, float]:
 def run_once(tokenizer_path: Path, cache: str | None) -> dict[str, float]:
     """Run :func:`measure` in a new process."""
     environment = dict(os.environ)
+    # Python's own cache of compiled modules is one of those that are warm.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     if cache is not None:
         environment.update(NUMBA_CACHE_DIR=f"{cache}/numba", XDG_CACHE_HOME=cache)
     done = subprocess.run(

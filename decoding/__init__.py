@@ -1,26 +1,6 @@
 """Logits and masks to tokens: bitmask operations, samplers, the generation loop.
 
-Nothing here imports torch or transformers before a function that needs them is called.
+Nothing is imported here, since a decoding loop that only needs bitmasks should not wait for the
+rest; and nothing in these modules imports torch or transformers before a function that needs
+them is called. The public names are those of the package itself.
 """
-
-from __future__ import annotations
-
-from .bitmask import allocate_bitmask, apply_bitmask
-from .generate import complete, generate, stream
-from .result import Done, Event, Result, TextDelta, Trace
-from .sampling import SamplingParams, sample
-
-__all__ = [
-    "Done",
-    "Event",
-    "Result",
-    "SamplingParams",
-    "TextDelta",
-    "Trace",
-    "allocate_bitmask",
-    "apply_bitmask",
-    "complete",
-    "generate",
-    "sample",
-    "stream",
-]

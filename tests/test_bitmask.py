@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwright.decoding import allocate_bitmask, apply_bitmask
+from maskwright.decoding.bitmask import allocate_bitmask, apply_bitmask
 from maskwright.errors import BitmaskError
 
 DTYPES = [torch.float32, torch.float16, torch.bfloat16, torch.float64]

@@ -17,12 +17,13 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 import maskwright as mw
-from maskwright.decoding import Done, TextDelta, stream
 from maskwright.decoding.compilers import CompilerCache
 from maskwright.decoding.constraints import constraint_of
+from maskwright.decoding.generate import stream
 from maskwright.decoding.loop import Row, decode
 from maskwright.decoding.model import CausalModel
 from maskwright.decoding.prompts import is_batch
+from maskwright.decoding.result import Done, TextDelta
 from maskwright.decoding.sampling import SamplingParams
 
 GREEDY = SamplingParams(temperature=0)

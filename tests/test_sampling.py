@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwright.decoding import SamplingParams, sample
+from maskwright.decoding.sampling import SamplingParams, sample
 from maskwright.decoding.sampling import row_generators
 from maskwright.errors import BitmaskError
 
