@@ -19,6 +19,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PUBLIC_NAMES = {
     "BitmaskError",
     "Compiler",
+    "Done",
     "GenerationError",
     "GrammarError",
     "JsonOptions",
@@ -28,6 +29,7 @@ PUBLIC_NAMES = {
     "Matcher",
     "Result",
     "SamplingParams",
+    "TextDelta",
     "TokenFSM",
     "TokenRejectedError",
     "UnsatisfiableError",
@@ -39,6 +41,7 @@ PUBLIC_NAMES = {
     "complete",
     "fill_bitmasks",
     "generate",
+    "stream",
 }
 
 

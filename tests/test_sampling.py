@@ -11,8 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwright.decoding.sampling import SamplingParams, sample
-from maskwright.decoding.sampling import row_generators
+from maskwright.decoding.sampling import SamplingParams, row_generators, sample
 from maskwright.errors import BitmaskError
 
 # Multiples of 1/4 are exact at all these temperatures, so ties are ties.
