@@ -4,14 +4,19 @@ Lexemes, tries, shared mask rows and scratch buffers belong to the compiler; eac
 compiled adds only its own network, configurations and masks, which live as long as its FSM.
 One lock guards all of it. Kernels release the GIL while they hold that lock, so other Python
 threads (a server's event loop, the thread that feeds the GPU) go on meanwhile.
+
+Requests repeat schemas. What was compiled is found again by its text and options as long as
+somebody uses it, and a few more are kept for the next request: masks are then warm from the start.
 """
 
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
 from threading import RLock
 from typing import Any, Literal
+from weakref import WeakValueDictionary
 
 from ..errors import GrammarError, UnsatisfiableError
 from ..grammar import ir
@@ -35,9 +40,13 @@ class Compiler:
     Args:
         vocabulary: the model's tokens.
         limits: bounds on everything that can explode.
+        keep: how many of the grammars last asked for are kept for the next request, with their
+            masks, though nobody uses them meanwhile.
     """
 
-    def __init__(self, vocabulary: Vocabulary, *, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, *, limits: Limits = DEFAULT_LIMITS, keep: int = 4
+    ) -> None:
         self.vocabulary = vocabulary
         self.limits = limits
         self._lock = RLock()
@@ -45,6 +54,8 @@ class Compiler:
         self._tables = VocabularyTables(vocabulary, self._store)
         self._pool = TablePool(self._tables.words)
         self._automata: dict[Hashable, Any] = {}
+        self._known: WeakValueDictionary[Hashable, TokenFSM] = WeakValueDictionary()
+        self._kept: deque[TokenFSM] = deque(maxlen=keep)
 
     def grammar(self, grammar: ir.Grammar) -> TokenFSM:
         """Compile a grammar that is already in the IR."""
@@ -56,6 +67,8 @@ class Compiler:
     ) -> TokenFSM:
         """JSON texts that are valid against a JSON Schema.
 
+        The same schema with the same options gives the same FSM again.
+
         Args:
             schema: the schema as Python objects, or as JSON text.
             options: whitespace, property order, digit bounds, …
@@ -65,15 +78,25 @@ class Compiler:
             UnsupportedSchemaError: valid, but cannot be enforced exactly.
             UnsatisfiableError: no JSON text is valid.
         """
+        value, text = _read_schema(schema)
+        key = ("json schema", text, options)
         with self._lock:
-            return self.grammar(
-                JsonSchemaGrammar(
-                    _schema_value(schema),
-                    options=options,
-                    limits=self.limits,
-                    cache=self._automata,
+            fsm = None if text is None else self._known.get(key)
+            if fsm is None:
+                fsm = self.grammar(
+                    JsonSchemaGrammar(
+                        value if text is None else json.loads(text),
+                        options=options,
+                        limits=self.limits,
+                        cache=self._automata,
+                    )
                 )
-            )
+                if text is not None:
+                    self._known[key] = fsm
+            if fsm in self._kept:
+                self._kept.remove(fsm)
+            self._kept.append(fsm)
+            return fsm
 
     def type(self, type_: Any, *, options: JsonOptions | None = None) -> TokenFSM:
         """JSON texts that pydantic validates as a Python type.
@@ -125,13 +148,23 @@ class Compiler:
         return self._tables.nbytes + self._store.arena.nbytes + self._pool.nbytes
 
 
-def _schema_value(schema: Mapping[str, Any] | bool | str) -> Any:
-    """The schema as plain Python objects."""
+def _read_schema(schema: Mapping[str, Any] | bool | str) -> tuple[Any, str | None]:
+    """The schema as Python objects, and its JSON text if it has one.
+
+    The text is what a grammar is built from, so that changing the objects later changes nothing.
+    """
+    value: Any = schema
     if isinstance(schema, str):
         try:
-            return json.loads(schema)
+            value = json.loads(schema)
         except json.JSONDecodeError as error:
             raise GrammarError(
                 f"the schema is not JSON text: {error.msg}", line=error.lineno, column=error.colno
             ) from error
-    return dict(schema) if isinstance(schema, Mapping) and type(schema) is not dict else schema
+    elif isinstance(schema, Mapping) and type(schema) is not dict:
+        value = dict(schema)
+    try:
+        return value, json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        # Not JSON, at some place: the reader of schemas says where.
+        return value, None

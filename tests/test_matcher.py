@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,10 +14,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maskwright.errors import BitmaskError, LimitError, TokenRejectedError, UnsatisfiableError
+from maskwright.errors import (
+    BitmaskError,
+    GrammarError,
+    LimitError,
+    TokenRejectedError,
+    UnsatisfiableError,
+)
 from maskwright.fsm.compiler import Compiler
 from maskwright.fsm.matcher import Matcher, fill_bitmasks
-from maskwright.fsm.token_fsm import DEAD
+from maskwright.fsm.token_fsm import DEAD, TokenFSM
 from maskwright.fsm.vocabulary import Vocabulary
 from maskwright.grammar import ir
 from maskwright.grammar.json_schema import JsonOptions
@@ -542,3 +550,38 @@ def test_tokens_that_close_an_undeclared_key(closer: bytes) -> None:
         mask = np.unpackbits(fsm.mask(node).view(np.uint8), bitorder="little")[: len(tokens) - 1]
         stepped = [fsm.advance(node, token) != DEAD for token in range(len(tokens) - 1)]
         assert mask.tolist() == stepped, text
+
+
+def test_a_schema_asked_for_again_is_not_compiled_again() -> None:
+    compiler = Compiler(Vocabulary.from_tokens(TOKENS, eos_ids=[len(TOKENS) - 1]), keep=1)
+    schema: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    first = compiler.json_schema(schema)
+    assert compiler.json_schema(json.dumps(schema)) is first
+    assert compiler.json_schema(schema, options=JsonOptions(whitespace="compact")) is not first
+    # The order of members and the kind of a number matter; what was changed is another schema.
+    assert compiler.json_schema({**schema, "properties": {"a": {"const": 1.5}}}) is not first
+    schema["properties"]["b"] = {"type": "integer"}
+    second = compiler.json_schema(schema)
+    assert second is not first
+    schema["properties"].clear()
+    assert spells(second, b'{"a":1,"b":2}')
+    # One is kept without anybody using it, others are not.
+    kept = id(compiler.json_schema({"const": 1}))
+    assert id(compiler.json_schema({"const": 1})) == kept
+    watch = weakref.ref(compiler.json_schema({"const": 2}))
+    compiler.json_schema({"const": 3})
+    gc.collect()
+    assert watch() is None
+
+
+def spells(fsm: TokenFSM, text: bytes) -> bool:
+    node = fsm.start
+    for byte in text:
+        node = fsm.step(node, byte)
+    return node != DEAD and fsm.is_accepting(node)
+
+
+def test_a_value_that_is_not_json_is_refused_where_it_stands() -> None:
+    compiler = Compiler(Vocabulary.from_tokens(TOKENS, eos_ids=[len(TOKENS) - 1]))
+    with pytest.raises(GrammarError, match="minLength"):
+        compiler.json_schema({"properties": {"a": {"minLength": object()}}})
