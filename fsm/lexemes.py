@@ -23,8 +23,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right, insort
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -43,14 +42,19 @@ __all__ = ["Lexeme", "LexemeStore"]
 
 _QUOTE: Final = 0x22
 
-_BYTE_CODES: Final = (np.arange(256, dtype=np.int64) << L.CODE_ARGUMENT) | L.KIND_BYTE
+_CODES: Final = [
+    np.int64((byte << L.CODE_ARGUMENT) | L.KIND_BYTE).tobytes() for byte in range(256)
+]
+_LAST_CODES: Final = [
+    np.int64((byte << L.CODE_ARGUMENT) | L.KIND_LAST_BYTE).tobytes() for byte in range(256)
+]
+"""Codes of the states of a literal by their byte. Joining them beats numpy, as literals are short."""
 
 _PLAIN_KEY: Final = re.compile(r"[ !#-.0-\[\]-~]*")
 """Names with one spelling: printable ASCII without quote, backslash and slash."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lexeme:
+class Lexeme(NamedTuple):
     """Where a thread in this lexeme starts.
 
     Attributes:
@@ -146,6 +150,8 @@ class LexemeStore:
         arena: the store block (``S_*``).
         closers_are_plain: no token that closes a string spells printable ASCII as ``\\u00XX``, so
             what closes any string closes any key.
+        known: lexemes by the identity of those leaves that the store keeps alive. Most leaves are
+            met again as the same objects, and hashing one takes longer than what is done with it.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -164,7 +170,9 @@ class LexemeStore:
         self._class_maps = 0
         self._overrides = 0
         self.arena.array(L.S_CODE)[L.STATE_END] = L.FLAG_ACCEPTING | L.FLAG_FINAL
+        self._code_bytes = self.arena.array(L.S_CODE).data.cast("B")
         self._lexemes: dict[ir.Expr, Lexeme] = {}
+        self.known: dict[int, Lexeme] = {}
         # String lexemes by their start state, for the analysis of their states.
         self._strings: dict[int, CharDFA] = {}
         self._string_starts: list[int] = []
@@ -188,7 +196,7 @@ class LexemeStore:
         """
         found = self._lexemes.get(expr)
         if found is None:
-            found = self._lexemes[expr] = self._add(expr)
+            found = self._lexemes[expr] = self.known[id(expr)] = self._add(expr)
         return found
 
     def _add(self, expr: ir.Expr) -> Lexeme:
@@ -226,9 +234,9 @@ class LexemeStore:
             return Lexeme(L.STATE_DEAD, L.NO_COUNTER, True)
         start = self._reserve(len(data))
         stop = start + len(data)
-        codes = self.arena.array(L.S_CODE)
-        codes[start:stop] = _BYTE_CODES[np.frombuffer(data, np.uint8)]
-        codes[stop - 1] += L.KIND_LAST_BYTE - L.KIND_BYTE
+        codes = [_CODES[byte] for byte in data]
+        codes[-1] = _LAST_CODES[data[-1]]
+        self._code_bytes[8 * start : 8 * stop] = b"".join(codes)
         return Lexeme(start, L.NO_COUNTER, False)
 
     def _add_text(self, language: CharDFA) -> Lexeme:
@@ -399,6 +407,7 @@ class LexemeStore:
             for slot in (L.S_CODE, L.S_ROW):
                 self.arena.extend(slot, 2 * self._states)
             self.arena.extend(L.S_LIVE, 8 * self._states)
+            self._code_bytes = self.arena.array(L.S_CODE).data.cast("B")
         return start
 
     def _reserve_pool(self, slot: int, used: int, count: int) -> int:
