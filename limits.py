@@ -17,7 +17,8 @@ class Limits:
 
     Attributes:
         nfa_states: states of one pattern's NFA after repeats are unrolled.
-        dfa_states: states of one character automaton, during and after determinization.
+        dfa_states: states of one character automaton, during and after determinization, besides
+            as many as its pattern, or the larger part of a product, has anyway.
         byte_states: states of one lexeme after lowering to bytes.
         configurations: parser configurations interned by one FSM.
         threads: parallel parses alive in one configuration.
@@ -27,7 +28,7 @@ class Limits:
 
     nfa_states: int = 100_000
     dfa_states: int = 20_000
-    byte_states: int = 200_000
+    byte_states: int = 1_000_000
     configurations: int = 2_000_000
     threads: int = 50_000
     alternatives: int = 20_000

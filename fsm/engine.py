@@ -151,9 +151,7 @@ from .layout import (
     STATE_DEAD,
     STATE_END,
     T_BYTE,
-    T_CHILDREN,
-    T_FIRST,
-    T_LAST,
+    T_NODES,
     T_ROOTS,
     T_TOKENS,
     TRIE_ALL,
@@ -747,9 +745,7 @@ def _walk(fsm, config, counter, trie, ids, count):
     outlined()
     vocabulary = view_i64(fsm[C_VOCABULARY])
     byte = view_u8(vocabulary[trie + T_BYTE])
-    children = view_i32(vocabulary[trie + T_CHILDREN])
-    first = view_i32(vocabulary[trie + T_FIRST])
-    last = view_i32(vocabulary[trie + T_LAST])
+    records = view_i32(vocabulary[trie + T_NODES])
     tokens = view_i32(vocabulary[trie + T_TOKENS])
     lengths = view_i32(vocabulary[V_SUFFIX_LENGTHS])
     transitions = view_i32(fsm[C_NEXT])
@@ -766,7 +762,7 @@ def _walk(fsm, config, counter, trie, ids, count):
     allowed = counter & COUNT_UNBOUNDED
     if filtered:
         # Tokens that end with the quote come before all nodes.
-        for i in range(first[0]):
+        for i in range(records[1]):
             if needed <= lengths[i] <= allowed:
                 ids[count] = tokens[i]
                 count += 1
@@ -792,9 +788,10 @@ def _walk(fsm, config, counter, trie, ids, count):
                 around = _closure(fsm, continuation)
                 if around < 0:
                     return around
-        signal = _live_bytes(fsm, around)
-        if signal < 0:
-            return signal
+        if ready[around] == 0:
+            signal = _live_bytes(fsm, around)
+            if signal < 0:
+                return signal
         exact = ready[around] == LIVE_EXACT
         own = around * 4
         for node in range(low, high):
@@ -805,7 +802,7 @@ def _walk(fsm, config, counter, trie, ids, count):
                 following = _following(store, code, state, symbol)
             if not alive and following == STATE_DEAD:
                 continue
-            deeper = children[node] < children[node + 1]
+            deeper = records[2 * node] < records[2 * node + 2]
             target = CONFIG_UNKNOWN
             if deeper or (following == STATE_DEAD and not exact):
                 code_after = codes[following]
@@ -830,12 +827,12 @@ def _walk(fsm, config, counter, trie, ids, count):
                     if target == CONFIG_DEAD:
                         continue
             if filtered:
-                for i in range(first[node], last[node]):
+                for i in range(records[2 * node + 1], records[2 * node + 3]):
                     if needed <= lengths[i] <= allowed:
                         ids[count] = tokens[i]
                         count += 1
             else:
-                for i in range(first[node], last[node]):
+                for i in range(records[2 * node + 1], records[2 * node + 3]):
                     ids[count] = tokens[i]
                     count += 1
             if deeper:
@@ -847,8 +844,8 @@ def _walk(fsm, config, counter, trie, ids, count):
             return count
         height -= 1
         node = nodes[height]
-        low = children[node]
-        high = children[node + 1]
+        low = records[2 * node]
+        high = records[2 * node + 2]
         config = configs[height]
         continuation = continuations[height]
 

@@ -91,15 +91,15 @@ V_COUNTER_ROWS: Final = 6  # int64[max_characters + 2]: rows of "at most r chara
 V_MAX_CHARACTERS: Final = 7
 V_SUFFIX_LENGTHS: Final = 8  # int32[p]: characters before the closing quote, see tables
 V_TRIE: Final = 10  # first slot of the first trie; a trie takes T_SLOTS slots
-V_SLOTS: Final = 34
+V_SLOTS: Final = 22
 
 T_BYTE: Final = 0  # uint8[n]
-T_CHILDREN: Final = 1  # int32[n + 1]: the children of node i are children[i] .. children[i + 1] - 1
-T_FIRST: Final = 2  # int32[n]: the tokens that end at node i are tokens[first[i]] …
-T_LAST: Final = 3  # int32[n]: … to tokens[last[i] - 1]
-T_TOKENS: Final = 4  # int32[m]
-T_ROOTS: Final = 5  # number of nodes of depth 1, which are the first ones
-T_SLOTS: Final = 8
+# int32[2 * (n + 1)]: of node i, number 2 * i is its first child and 2 * i + 1 the first of the
+# tokens that end there, as a place in the next array; both go on until those of node i + 1.
+T_NODES: Final = 1
+T_TOKENS: Final = 2  # int32[m]; tokens without bytes come before those of node 0
+T_ROOTS: Final = 3  # number of nodes of depth 1, which are the first ones
+T_SLOTS: Final = 4
 
 TRIE_ALL: Final = V_TRIE  # every text token
 TRIE_QUOTE: Final = V_TRIE + T_SLOTS  # text tokens that contain a quote

@@ -22,6 +22,7 @@ demoted to a narrow one, whose tokens are walked.
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right, insort
 from typing import Final, NamedTuple
 
@@ -36,19 +37,13 @@ from ..limits import Limits
 from . import layout as L
 from .lowering import ByteRows, lower_string, lower_text
 from .memory import Arena
-from .prefix_runs import prefix_runs
+from .prefix_runs import PrefixRuns
 
 __all__ = ["Lexeme", "LexemeStore"]
 
 _QUOTE: Final = 0x22
 
-_CODES: Final = [
-    np.int64((byte << L.CODE_ARGUMENT) | L.KIND_BYTE).tobytes() for byte in range(256)
-]
-_LAST_CODES: Final = [
-    np.int64((byte << L.CODE_ARGUMENT) | L.KIND_LAST_BYTE).tobytes() for byte in range(256)
-]
-"""Codes of the states of a literal by their byte. Joining them beats numpy, as literals are short."""
+_BYTE_CODES: Final = [(byte << L.CODE_ARGUMENT) | L.KIND_BYTE for byte in range(256)]
 
 _PLAIN_KEY: Final = re.compile(r"[ !#-.0-\[\]-~]*")
 """Names with one spelling: printable ASCII without quote, backslash and slash."""
@@ -143,6 +138,37 @@ def _override_trie(  # type: ignore[no-untyped-def]
     return nodes
 
 
+@kernel(
+    "void(int32[:, ::1], int64[:, ::1], int64, int64, int64, int32[::1], int64[::1], int64[::1])"
+)
+def _write_rows(  # type: ignore[no-untyped-def]
+    rows, members, start, pool, class_map, transitions, codes, live
+):  # fmt: skip
+    """Write the states of ``rows[2:]`` into the store.
+
+    Args:
+        members: the 256 bits of each byte class.
+        start: number of the first state.
+        pool: where its transitions begin.
+    """
+    columns = rows.shape[1]
+    shift = start - 2
+    for i in range(2, len(rows)):
+        state = i + shift
+        codes[state] = (pool << L.CODE_ARGUMENT) | (class_map << L.CODE_CLASSES) | L.KIND_CLASSED
+        for w in range(4):
+            live[4 * state + w] = 0
+        for k in range(columns):
+            target = int(rows[i, k])
+            if target != L.STATE_DEAD:
+                for w in range(4):
+                    live[4 * state + w] |= members[k, w]
+                if target > L.STATE_END:
+                    target += shift
+            transitions[pool + k] = target
+        pool += columns
+
+
 class LexemeStore:
     """All lexemes of one compiler. Not thread-safe: the compiler's lock guards it.
 
@@ -160,7 +186,7 @@ class LexemeStore:
         self.arena = Arena(L.S_SLOTS)
         self._states = 2
         capacity = 4096
-        self.arena.allocate(L.S_CODE, capacity, np.int64)
+        self._codes = self.arena.allocate(L.S_CODE, capacity, np.int64).data
         self.arena.allocate(L.S_ROW, capacity, np.int64)
         self.arena.allocate(L.S_LIVE, 4 * capacity, np.int64)
         self.arena.allocate(L.S_TRANSITIONS, 4 * capacity, np.int32)
@@ -170,13 +196,12 @@ class LexemeStore:
         self._class_maps = 0
         self._overrides = 0
         self.arena.array(L.S_CODE)[L.STATE_END] = L.FLAG_ACCEPTING | L.FLAG_FINAL
-        self._code_bytes = self.arena.array(L.S_CODE).data.cast("B")
         self._lexemes: dict[ir.Expr, Lexeme] = {}
         self.known: dict[int, Lexeme] = {}
         # String lexemes by their start state, for the analysis of their states.
         self._strings: dict[int, CharDFA] = {}
         self._string_starts: list[int] = []
-        self._runs: dict[bytes, list[tuple[CharSet, int | None] | None]] = {}
+        self._runs: dict[bytes, PrefixRuns] = {}
         self._new_boundaries: list[tuple[int, int]] = []
         self._free_strings: dict[bool, int] = {}
         self._free_key: tuple[ByteRows, int] | None = None
@@ -234,9 +259,10 @@ class LexemeStore:
             return Lexeme(L.STATE_DEAD, L.NO_COUNTER, True)
         start = self._reserve(len(data))
         stop = start + len(data)
-        codes = [_CODES[byte] for byte in data]
-        codes[-1] = _LAST_CODES[data[-1]]
-        self._code_bytes[8 * start : 8 * stop] = b"".join(codes)
+        # Without NumPy, whose every call costs more than a short literal.
+        codes = array(self._codes.format, [_BYTE_CODES[byte] for byte in data])
+        codes[-1] += L.KIND_LAST_BYTE - L.KIND_BYTE
+        self._codes[start:stop] = codes
         return Lexeme(start, L.NO_COUNTER, False)
 
     def _add_text(self, language: CharDFA) -> Lexeme:
@@ -351,7 +377,7 @@ class LexemeStore:
             return None
         runs = self._runs.get(language.key)
         if runs is None:
-            runs = self._runs[language.key] = prefix_runs(language)
+            runs = self._runs[language.key] = PrefixRuns(language)
         return runs[number]
 
     def star(self, characters: CharSet) -> int:
@@ -378,22 +404,16 @@ class LexemeStore:
         start = self._reserve(count)
         pool = self._reserve_pool(L.S_TRANSITIONS, self._transitions, count * classes)
         self._transitions += count * classes
-        local = rows.rows[2:]
-        self.arena.array(L.S_TRANSITIONS)[pool : pool + count * classes] = np.where(
-            local > L.STATE_END, local + (start - 2), local
-        ).reshape(-1)
         maps = self._reserve_pool(L.S_CLASS_MAPS, self._class_maps, 256)
         self._class_maps += 256
-        self.arena.array(L.S_CLASS_MAPS)[maps : maps + 256] = rows.byte_classes
-        stop = start + count
-        offsets = pool + classes * np.arange(count)
-        self.arena.array(L.S_CODE)[start:stop] = (
-            (offsets << L.CODE_ARGUMENT) | (maps // 256 << L.CODE_CLASSES) | L.KIND_CLASSED
-        )
-        live = np.packbits((local != L.STATE_DEAD)[:, rows.byte_classes], axis=1, bitorder="little")
-        self.arena.array(L.S_LIVE)[4 * start : 4 * stop] = (
-            np.ascontiguousarray(live).view(np.int64).reshape(-1)
-        )
+        arena = self.arena
+        arena.array(L.S_CLASS_MAPS)[maps : maps + 256] = rows.byte_classes
+        members = rows.byte_classes == np.arange(classes, dtype=np.uint8)[:, None]
+        _write_rows(
+            rows.rows, np.packbits(members, axis=1, bitorder="little").view(np.int64),
+            start, pool, maps // 256,
+            arena.array(L.S_TRANSITIONS), arena.array(L.S_CODE), arena.array(L.S_LIVE),
+        )  # fmt: skip
         return start + rows.start - 2
 
     def _reserve(self, count: int) -> int:
@@ -404,10 +424,9 @@ class LexemeStore:
                 stage="lexeme store", limit="byte_states", allowed=2**31 - 1, actual=self._states
             )
         if self._states > len(self.arena.array(L.S_CODE)):
-            for slot in (L.S_CODE, L.S_ROW):
-                self.arena.extend(slot, 2 * self._states)
+            self._codes = self.arena.extend(L.S_CODE, 2 * self._states).data
+            self.arena.extend(L.S_ROW, 2 * self._states)
             self.arena.extend(L.S_LIVE, 8 * self._states)
-            self._code_bytes = self.arena.array(L.S_CODE).data.cast("B")
         return start
 
     def _reserve_pool(self, slot: int, used: int, count: int) -> int:

@@ -6,7 +6,7 @@ tail, and a batch of masks is one kernel call over an array of node numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from operator import index
 from typing import TYPE_CHECKING, Any, Final
@@ -46,6 +46,7 @@ class Matcher:
     __slots__ = (
         "_address",
         "_bits",
+        "_data_ptr",
         "_edges",
         "_eos",
         "_fsm",
@@ -70,6 +71,7 @@ class Matcher:
         self._edges = fsm.edges
         # The bitmask of the last fill: checking it again would cost as much as filling it.
         self._bits: Any = _NO_BITMASK
+        self._data_ptr: Callable[[], int] | None = None
         self._target = 0
         self._rows = 0
 
@@ -175,9 +177,13 @@ class Matcher:
         Raises:
             BitmaskError: wrong shape, dtype or row, or a bitmask that is not in host memory.
         """
-        if bits is not self._bits:
+        data_ptr = self._data_ptr
+        if bits is not self._bits or (data_ptr is not None and data_ptr() != self._target):
             self._target, self._rows = _rows_of(bits, self._size)
             self._bits = bits
+            # A tensor may get other memory (``share_memory_``, ``resize_``), an array may not
+            # while it is referred to.
+            self._data_ptr = None if isinstance(bits, np.ndarray) else bits.data_ptr
         if row.__class__ is not int:
             row = index(row)
         if not 0 <= row < self._rows:

@@ -30,6 +30,8 @@ _EPSILON: Final = L.EDGE_EPSILON
 _LEXEME: Final = L.EDGE_LEXEME
 _CALL: Final = L.EDGE_CALL
 
+_INNER: Final = frozenset((ir.Sequence, ir.Choice, ir.Ref, ir.Chain, ir.Repeat))
+
 _Edge: TypeAlias = tuple[int, int, int, int]
 """Kind, lexeme start or rule, target position, counter."""
 
@@ -65,9 +67,10 @@ class Network:
         # starts where.
         self._edges: list[list[_Edge]] = []
         self._starts: list[tuple[int, int]] = []
-        # Their lexemes by the identity of their leaves, of which most repeat. The bodies are kept
-        # alive that long.
+        # Their lexemes by the identity of leaves, and of choices of leaves: most repeat. The bodies
+        # are kept alive that long.
         self._leaves: dict[int, Lexeme] = {}
+        self._choices: dict[int, list[Lexeme]] = {}
         self._bodies: list[ir.Expr] = []
         self._publish()
 
@@ -133,6 +136,7 @@ class Network:
         self._edges = []
         self._starts = []
         self._leaves = {}
+        self._choices = {}
         self._bodies = []
 
     def _build(self, rule: int) -> None:
@@ -164,24 +168,22 @@ class Network:
 
         Never adds an edge into ``source`` or out of ``target``.
         """
-        kind = type(expr)
-        if kind is ir.Sequence:
+        if type(expr) is ir.Sequence:
             self._sequence(expr.items, source, target)
-        elif kind is ir.Ref:
+        elif type(expr) is ir.Ref:
             self._edges[source].append((_CALL, self.rule(expr.key), target, 0))
-        elif kind is ir.Choice:
-            for option in expr.options:
-                self._add(option, source, target)
-        elif kind is ir.Chain:
+        elif type(expr) is ir.Choice:
+            self._choice(expr, source, target)
+        elif type(expr) is ir.Chain:
             self._chain(expr, source, target)
-        elif kind is ir.Repeat:
+        elif type(expr) is ir.Repeat:
             self._repeat(expr, source, target)
         else:
-            leaf = self._leaf(expr)
-            if leaf.nullable:
+            start, counter, nullable = self._leaf(expr)
+            if nullable:
                 self._edges[source].append((_EPSILON, 0, target, 0))
-            if leaf.start:
-                self._edges[source].append((_LEXEME, leaf.start, target, leaf.counter))
+            if start:
+                self._edges[source].append((_LEXEME, start, target, counter))
 
     def _leaf(self, expr: ir.Expr) -> Lexeme:
         number = id(expr)
@@ -189,6 +191,21 @@ class Network:
         if found is None:
             found = self._leaves[number] = self._store.lexeme(expr)
         return found
+
+    def _choice(self, node: ir.Choice, source: int, target: int) -> None:
+        leaves = self._choices.get(id(node))
+        if leaves is None:
+            if not _INNER.isdisjoint(map(type, node.options)):
+                for option in node.options:
+                    self._add(option, source, target)
+                return
+            leaves = self._choices[id(node)] = list(map(self._leaf, node.options))
+        leaving = self._edges[source]
+        for start, counter, nullable in leaves:
+            if nullable:
+                leaving.append((_EPSILON, 0, target, 0))
+            if start:
+                leaving.append((_LEXEME, start, target, counter))
 
     def _sequence(self, items: tuple[ir.Expr, ...], source: int, target: int) -> None:
         edges, known = self._edges, self._store.known

@@ -18,26 +18,47 @@ runs are not recognised (a chain that needs merging first), and only cost a row 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from ..grammar.automata.dfa import CharDFA
 from ..grammar.regular import MAX_CODE_POINT, CharSet
 from ..jit import kernel
 
-__all__ = ["prefix_runs"]
+__all__ = ["PrefixRuns"]
 
 _UNKNOWN = -1
 _UNBOUNDED = -2
 _MAX_PASSES = 64
 
 
-@kernel("void(int32[:, ::1], int64[::1], int64[::1], int64)")
-def _runs(trans, live, runs, passes):
+@kernel("void(int32[:, ::1], int32[::1], int32[::1], int32[::1], int64)")
+def _runs(trans, live, runs, slots, passes):
     """Fill ``runs``: a length, ``_UNBOUNDED`` or ``_UNKNOWN``.
 
-    ``live[q]`` numbers the set of symbols on which state ``q`` goes on. States are numbered
-    breadth first, so backwards passes settle acyclic parts at once.
+    ``live[q]`` becomes the first state that goes on on the same symbols as ``q``, found with the
+    hash table ``slots``. States are numbered breadth first, so backwards passes settle acyclic
+    parts at once.
     """
     count = len(trans)
+    width = trans.shape[1]
+    mask = len(slots) - 1
+    for q in range(1, count):
+        digest = 1
+        for c in range(width):
+            # 31 bits times 32 bits: nothing overflows, compiled or not.
+            bit = 1 if trans[q, c] != 0 else 0
+            digest = (((digest ^ bit) * 0x9E3779B1) >> 16) & 0x7FFFFFFF
+        slot = digest & mask
+        while slots[slot] != 0:
+            c = 0
+            while c < width and (trans[slots[slot], c] != 0) == (trans[q, c] != 0):
+                c += 1
+            if c == width:
+                break
+            slot = (slot + 1) & mask
+        if slots[slot] == 0:
+            slots[slot] = q
+        live[q] = slots[slot]
     for q in range(count):
         runs[q] = _UNBOUNDED
     changed = True
@@ -79,26 +100,36 @@ def _runs(trans, live, runs, passes):
                     changed = True
 
 
-def prefix_runs(language: CharDFA) -> list[tuple[CharSet, int | None] | None]:
-    """For each state its characters and length (``None``: unbounded), or ``None`` if no run."""
-    trans = language.trans
-    goes_on = trans != 0
-    sets: dict[bytes, int] = {}
-    live = np.array([sets.setdefault(row.tobytes(), len(sets)) for row in goes_on], np.int64)
-    runs = np.empty(len(trans), np.int64)
-    _runs(trans, live, runs, _MAX_PASSES)
-    characters = [_characters(language, np.frombuffer(symbols, np.bool_)) for symbols in sets]
-    result: list[tuple[CharSet, int | None] | None] = []
-    for which, length in zip(live.tolist(), runs.tolist(), strict=True):
-        if length == _UNBOUNDED:
-            result.append((characters[which], None))
-        else:
-            result.append((characters[which], length) if length > 0 else None)
-    result[0] = None
-    return result
+class PrefixRuns:
+    """The runs of a language's states: ``runs[q]`` is ``(characters, length)`` or ``None``.
+
+    A length of ``None`` is unbounded. Sets of characters are made when they are asked for.
+    """
+
+    __slots__ = ("_characters", "_language", "_lengths", "_live")
+
+    def __init__(self, language: CharDFA) -> None:
+        count = len(language.trans)
+        self._language = language
+        self._live = np.zeros(count, np.int32)
+        self._lengths = np.zeros(count, np.int32)
+        slots = np.zeros(1 << (2 * count).bit_length(), np.int32)
+        _runs(language.trans, self._live, self._lengths, slots, _MAX_PASSES)
+        self._characters: dict[int, CharSet] = {}
+
+    def __getitem__(self, state: int) -> tuple[CharSet, int | None] | None:
+        length = int(self._lengths[state])
+        if state == 0 or (length <= 0 and length != _UNBOUNDED):
+            return None
+        live = int(self._live[state])
+        characters = self._characters.get(live)
+        if characters is None:
+            characters = _characters(self._language, self._language.trans[live] != 0)
+            self._characters[live] = characters
+        return characters, None if length == _UNBOUNDED else length
 
 
-def _characters(language: CharDFA, symbols: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> CharSet:
+def _characters(language: CharDFA, symbols: npt.NDArray[np.bool_]) -> CharSet:
     ends = [*(language.cuts[1:] - 1).tolist(), MAX_CODE_POINT]
     ranges = zip(language.cuts.tolist(), ends, strict=True)
     member = symbols[language.interval_class].tolist()

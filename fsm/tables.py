@@ -184,8 +184,12 @@ class VocabularyTables:
 
     # ------------------------------------------------------------------ tries
 
-    def _put_trie(self, base: int, trie: Trie) -> None:
-        """Renumber a trie breadth first, where children are neighbours."""
+    def _put_trie(self, base: int, trie: Trie) -> npt.NDArray[np.int64]:
+        """Renumber a trie breadth first, where children and their tokens are neighbours.
+
+        Returns:
+            int64[m]: where in ``trie.tokens`` each token of the new order comes from.
+        """
         arena = self.arena
         count = len(trie)
         order = np.argsort(trie.depth, kind="stable")
@@ -193,18 +197,22 @@ class VocabularyTables:
         rank[order] = np.arange(count)
         # In preorder the parent is the last node before that is one less deep.
         parents = _parents(trie)
-        below = np.bincount(rank[parents[parents >= 0]], minlength=count)
         roots = int(np.count_nonzero(parents < 0))
-        children = np.full(count + 1, roots, np.int32)
-        np.cumsum(below, out=children[1:])
-        children[1:] += roots
+        ends_here = trie.t1 - trie.t0[:-1]
+        # Tokens that end at no node, those without bytes, come first.
+        head = len(trie.tokens) - int(ends_here.sum())
+        nodes = np.empty((count + 1, 2), np.int32)
+        nodes[0] = roots, head
+        nodes[1:, 0] = np.cumsum(np.bincount(rank[parents[parents >= 0]], minlength=count)) + roots
+        nodes[1:, 1] = np.cumsum(ends_here[order]) + head
+        source = np.arange(len(trie.tokens))
+        source[head:] += np.repeat(trie.t0[:-1][order] - nodes[:-1, 1], ends_here[order])
         # Kernels take addresses: an empty array has none worth reading.
         arena.put(base + L.T_BYTE, trie.byte[order] if count else np.zeros(1, np.uint8))
-        arena.put(base + L.T_CHILDREN, children)
-        arena.put(base + L.T_FIRST, trie.t0[:-1][order] if count else trie.t0)
-        arena.put(base + L.T_LAST, trie.t1[order] if count else trie.t0)
-        arena.put(base + L.T_TOKENS, trie.tokens if len(trie.tokens) else np.zeros(1, np.int32))
+        arena.put(base + L.T_NODES, nodes.reshape(-1))
+        arena.put(base + L.T_TOKENS, trie.tokens[source] if len(source) else np.zeros(1, np.int32))
         arena.block[base + L.T_ROOTS] = roots
+        return source
 
     def _put_suffixes(self, with_quote: npt.NDArray[np.int32]) -> None:
         entries: list[tuple[bytes, int, int]] = []
@@ -224,14 +232,14 @@ class VocabularyTables:
         blob = np.frombuffer(b"".join(rests) or b"\0", np.uint8).copy()
         trie = build_trie(blob, offsets, np.arange(empty, len(rests), dtype=np.int32))
         tokens = np.array([token for _, token, _ in entries], np.int32)
-        self._put_trie(
+        source = self._put_trie(
             L.TRIE_SUFFIX,
             replace(
                 trie, t0=trie.t0 + np.int32(empty), t1=trie.t1 + np.int32(empty), tokens=tokens
             ),
         )
-        lengths = np.array([count for _, _, count in entries] or [0], np.int32)
-        self.arena.put(L.V_SUFFIX_LENGTHS, lengths)
+        lengths = np.array([count for _, _, count in entries], np.int32)[source]
+        self.arena.put(L.V_SUFFIX_LENGTHS, lengths if len(lengths) else np.zeros(1, np.int32))
 
 
 def _parents(trie: Trie) -> npt.NDArray[np.int64]:

@@ -9,7 +9,7 @@ import re
 import interegular
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from maskwright.errors import GrammarError, LimitError
@@ -507,3 +507,31 @@ def test_patterns_have_as_many_states_as_for_interegular(pattern: str) -> None:
     other = interegular.parse_pattern(ascii_only).to_fsm().reduce()
     live = [state for state in other.states if other.islive(state)]
     assert len(dfa.accepting) - 1 == len(live)
+
+
+@given(trees(LEAVES, looks=False, algebra=False), st.integers(0, 4), st.integers(0, 6))
+def test_bounded_languages_are_what_listing_their_texts_gives(
+    node: Regular, low: int, more: int
+) -> None:
+    # The table of a product with a counter is merged in one pass, that of a list as it is made.
+    bounded = CharDFA.from_regular(node).bounded(low, low + more)
+    check_canonical(bounded)
+    try:
+        texts = bounded.strings(2_000)
+    except LimitError:
+        assume(False)
+    assert CharDFA.from_strings(texts) == bounded
+
+
+def test_what_a_pattern_or_a_bound_spells_out_is_no_explosion() -> None:
+    limits = Limits(dfa_states=100)
+    chain = CharDFA.from_regular(Repeat(word("a"), 2, 30_000), limits=limits)
+    assert chain.max_length == 30_000
+    words = CharDFA.from_regular(Repeat(concat([word("ab"), repeat(word("c"), 1, None)]), 0, None))
+    counted = words.bounded(0, 5_000, limits=limits)
+    check_canonical(counted)
+    assert counted.accepts("abc" * 1_666)
+    assert not counted.accepts("abc" * 1_667)
+    with pytest.raises(LimitError) as caught:
+        words.bounded(0, 50_000, limits=limits, culprit="words")
+    assert (caught.value.limit, caught.value.culprit) == ("dfa_states", "words")

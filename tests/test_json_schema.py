@@ -373,3 +373,32 @@ def test_official_suite_is_never_wrongly_accepted(draft: str, data_dir: Path) ->
             except (GrammarError, LimitError):
                 continue  # refused, not wrong
     assert right > 500
+
+
+@pytest.mark.parametrize(
+    "strings",
+    [
+        {"pattern": "^(\\S+\\s){0,99}\\S+$", "maxLength": 5000},
+        {"pattern": "^(\\S+\\s){0,99}\\S+$", "minLength": 5000.0},
+        {"pattern": "^[a-z]{2,300000}$"},
+        {"format": "uri", "maxLength": 60_000},
+    ],
+)
+def test_strings_too_large_to_count_are_an_error_of_the_schema(strings: dict[str, Any]) -> None:
+    # Not of a mask: the property is optional, and nothing has asked for it yet.
+    schema = {"properties": {"a": {"items": {"type": "string", **strings}}}}
+    with pytest.raises(LimitError) as caught:
+        JsonSchemaGrammar(schema)
+    assert repr(strings.get("pattern", strings.get("format"))) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "strings",
+    [
+        {"format": "uri", "minLength": 1, "maxLength": 2083},
+        {"format": "date-time", "maxLength": 255},
+        {"pattern": "^data:[a-z]*;base64,[0-9a-zA-Z+/=]*$", "maxLength": 32767},
+    ],
+)
+def test_usual_lengths_of_patterns_and_formats_are_counted(strings: dict[str, Any]) -> None:
+    JsonSchemaGrammar({"properties": {"a": {"type": "string", **strings}}})

@@ -308,6 +308,39 @@ def test_every_state_is_live(language: CharDFA) -> None:
         assert entered <= live
 
 
+@settings(max_examples=60)
+@given(languages(), st.booleans())
+def test_states_inside_characters_are_shared(language: CharDFA, any_escape: bool) -> None:
+    for rows in (
+        lower_text(language, limit=LIMIT),
+        lower_string(language, any_escape=any_escape, limit=LIMIT),
+    ):
+        inside = rows.rows[rows.first_character + rows.characters :].tolist()
+        assert len(set(map(tuple, inside))) == len(inside)
+        # Every one of them is entered, and no byte class is superfluous.
+        assert set(rows.rows.ravel().tolist()) >= set(
+            range(len(rows.rows) - len(inside), len(rows.rows))
+        )
+        columns = rows.rows[2:].T.tolist()
+        assert len(set(map(tuple, columns))) == len(columns)
+
+
+def test_many_states_with_scattered_classes_are_lowered_in_time() -> None:
+    # One state a length and number of words, each with spaces all over Unicode to tell apart.
+    spaces = CharSet.of([(9, 13), (32, 32), (0xA0, 0xA0), (0x2000, 0x200A), (0x3000, 0x3000)])
+    space = CharDFA.from_charset_repeat(spaces, 1, None)
+    word = CharDFA.from_charset_repeat(spaces.complement(), 1, None)
+    language = word
+    for _ in range(9):
+        language = word.union(word.concat(space).concat(language))
+    language = language.bounded(0, 100)
+    rows = lower_string(language, any_escape=False, limit=LIMIT)
+    assert rows.characters > 1_000
+    for text, expected in (("a b" * 9, True), ("a b" * 10, False), ("a" * 101, False)):
+        assert language.accepts(text) == expected
+        assert (run(rows, json.dumps(text).encode()) == END) == expected
+
+
 def test_too_many_states_are_a_limit_error() -> None:
     scattered = CharSet.of((c, c) for c in range(0x800, 0xD000, 67))
     language = CharDFA.from_charset_repeat(scattered, 0, None)

@@ -250,6 +250,20 @@ def test_torch_tensors_are_filled_in_place() -> None:
             matcher.fill_bitmask(wrong)
 
 
+def test_a_tensor_that_moves_is_followed() -> None:
+    torch = pytest.importorskip("torch")
+    matcher = matcher_of("a*")
+    bits = torch.zeros((1, WORDS), dtype=torch.int32)
+    matcher.fill_bitmask(bits)
+    expected = bits[0].tolist()
+    bits.set_(torch.zeros((1, WORDS), dtype=torch.int32))
+    matcher.fill_bitmask(bits)
+    assert bits[0].tolist() == expected
+    bits.set_(torch.zeros((1, WORDS + 1), dtype=torch.int32))
+    with pytest.raises(BitmaskError, match="shape"):
+        matcher.fill_bitmask(bits)
+
+
 def test_one_call_fills_masks_of_many_grammars_and_compilers() -> None:
     compilers = [Compiler(VOCABULARY), Compiler(VOCABULARY)]
     matchers = [

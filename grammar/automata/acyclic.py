@@ -52,39 +52,35 @@ def _slot_of(
     return slot
 
 
-@kernel("Tuple((i4[:, ::1], b1[::1]))(i4[::1], i8[::1], i8, i8)")
-def minimal_acyclic(
-    symbols: IntArray, starts: OffsetArray, width: int, max_entries: int
-) -> tuple[IntArray, BoolArray]:
-    """Transitions and accepting states of the minimal automaton (see :mod:`.table`).
+@kernel(
+    "i8(i4[::1], i8[::1], i8, i4[::1], b1[::1], i4[:, ::1], i4[:, ::1], i4[::1], i4[::1],"
+    " i4[::1], b1[::1])"
+)
+def _minimal_acyclic(
+    symbols: IntArray,
+    starts: OffsetArray,
+    width: int,
+    trans: IntArray,
+    final: BoolArray,
+    pool: IntArray,
+    edges: IntArray,
+    edge_start: IntArray,
+    slots: IntArray,
+    base: IntArray,
+    is_final: BoolArray,
+) -> int:
+    """Fill ``trans``, which is flat, and ``final`` -> number of states, 0 if they have no room.
 
     Args:
-        symbols: int32[total length], the classes of the strings' characters.
-        starts: int64[n_strings + 1], where each string begins; strings are sorted by
-            their symbols and different.
-        width: number of classes.
-        max_entries: largest transition table to make; an empty table says it is too small.
+        pool, edge_start: the edges of closed states, class and target; where each one's begin.
+        edges: open edges, a stack.
+        slots: hash table of the closed states.
+        base, is_final: depth -> where its state's open edges begin, whether it accepts.
     """
-    total = symbols.shape[0]
     n_strings = starts.shape[0] - 1
-    longest = 0
-    for i in range(n_strings):
-        longest = max(longest, starts[i + 1] - starts[i])
-
     # Closed states are numbered from 2: number 1 is kept for the root, which is closed last.
     n_closed = 2
-    pool = np.empty((total + 1, 2), np.int32)  # their edges: class, target
-    final = np.zeros(total + 3, np.bool_)
-    edge_start = np.zeros(total + 4, np.int32)
-    size = 16
-    while size < 2 * (total + 2):
-        size *= 2
-    slots = np.zeros(size, np.int32)
-
-    edges = np.empty((total + 1, 2), np.int32)  # open edges, a stack
     top = 0
-    base = np.zeros(longest + 2, np.int32)  # depth -> where its state's open edges begin
-    is_final = np.zeros(longest + 2, np.bool_)
     depth = 0
     for i in range(n_strings + 1):
         shared = 0
@@ -121,14 +117,37 @@ def minimal_acyclic(
                 is_final[depth] = False
             is_final[depth] = True
 
-    if n_closed * width > max_entries:
-        return np.zeros((0, width), np.int32), np.zeros(0, np.bool_)
-    trans = np.zeros((n_closed, width), np.int32)
+    if n_closed * width > trans.shape[0]:
+        return 0
     for s in range(2, n_closed):
         for e in range(edge_start[s], edge_start[s + 1]):
-            trans[s, pool[e, 0]] = pool[e, 1]
+            trans[s * width + pool[e, 0]] = pool[e, 1]
     for e in range(top):
-        trans[1, edges[e, 0]] = edges[e, 1]
-    accepting = final[:n_closed].copy()
-    accepting[1] = is_final[0]
-    return trans, accepting
+        trans[width + edges[e, 0]] = edges[e, 1]
+    final[1] = is_final[0]
+    return n_closed
+
+
+def minimal_acyclic(
+    symbols: IntArray, starts: OffsetArray, width: int, max_entries: int
+) -> tuple[IntArray, BoolArray]:
+    """Transitions and accepting states of the minimal automaton (see :mod:`.table`).
+
+    Args:
+        symbols: int32[total length], the classes of the strings' characters.
+        starts: int64[n_strings + 1], where each string begins; strings are sorted by
+            their symbols and different.
+        width: number of classes.
+        max_entries: largest transition table to make; an empty table says it is too small.
+    """
+    total = len(symbols)
+    longest = int(np.diff(starts).max()) if len(starts) > 1 else 0
+    trans = np.zeros(min((total + 3) * width, max_entries), np.int32)
+    final = np.zeros(total + 3, np.bool_)
+    n = _minimal_acyclic(
+        symbols, starts, width, trans, final,
+        np.empty((total + 1, 2), np.int32), np.empty((total + 1, 2), np.int32),
+        np.zeros(total + 4, np.int32), np.zeros(1 << (2 * total + 3).bit_length(), np.int32),
+        np.zeros(longest + 2, np.int32), np.zeros(longest + 2, np.bool_),
+    )  # fmt: skip
+    return trans[: n * width].reshape(n, width), final[:n]

@@ -18,18 +18,35 @@ from .table import BoolArray, IntArray
 __all__ = ["classes_of"]
 
 
-@kernel("Tuple((i4[::1], b1[:, ::1], i8))(i4[::1], i4[::1], i4[::1])")
+@kernel(
+    "i8(i4[::1], i4[::1], i4[::1], i4[::1], b1[:, ::1], i4[::1], i4[::1], i4[::1], i4[::1],"
+    " i4[::1])"
+)
 def _partition(
-    cuts: IntArray, ranges: IntArray, set_start: IntArray
-) -> tuple[IntArray, BoolArray, int]:
-    """:func:`classes_of`, but ``member`` has more columns than the classes whose number follows."""
+    cuts: IntArray,
+    ranges: IntArray,
+    set_start: IntArray,
+    classes: IntArray,
+    member: BoolArray,
+    low: IntArray,
+    high: IntArray,
+    size: IntArray,
+    inside: IntArray,
+    moved: IntArray,
+) -> int:
+    """Fill ``classes``, and ``member`` as far as its columns are used -> number of classes.
+
+    Args:
+        low, high: range -> the intervals that it consists of.
+        size: class -> its intervals.
+        inside: class -> those of them in the current set.
+        moved: class -> where these go, plus 1. Everything is zero at first.
+    """
     n_sets = set_start.shape[0] - 1
     n_ranges = ranges.shape[0] // 2
     count = cuts.shape[0]
 
     # Every range is a run of intervals: [low[r], high[r]).
-    low = np.empty(n_ranges, np.int32)
-    high = np.empty(n_ranges, np.int32)
     for r in range(n_ranges):
         for side in range(2):
             bound = ranges[2 * r + side] + side
@@ -46,10 +63,6 @@ def _partition(
             else:
                 high[r] = left
 
-    classes = np.zeros(count, np.int32)
-    size = np.zeros(count, np.int32)  # intervals in a class
-    inside = np.zeros(count, np.int32)  # of them, in the current set
-    moved = np.zeros(count, np.int32)  # where these go, plus 1
     size[0] = count
     n_classes = 1
     for s in range(n_sets):
@@ -71,12 +84,11 @@ def _partition(
             inside[c] = 0
             moved[c] = 0
 
-    member = np.zeros((n_sets, count), np.bool_)
     for s in range(n_sets):
         for r in range(set_start[s], set_start[s + 1]):
             for i in range(low[r], high[r]):
                 member[s, classes[i]] = True
-    return classes, member, n_classes
+    return n_classes
 
 
 def classes_of(cuts: IntArray, ranges: IntArray, set_start: IntArray) -> tuple[IntArray, BoolArray]:
@@ -91,5 +103,11 @@ def classes_of(cuts: IntArray, ranges: IntArray, set_start: IntArray) -> tuple[I
     Returns:
         interval_class (see :mod:`.table`) and member: bool[n_sets, n_classes].
     """
-    interval_class, member, n_classes = _partition(cuts, ranges, set_start)
+    interval_class = np.zeros(len(cuts), np.int32)
+    member = np.zeros((len(set_start) - 1, len(cuts)), np.bool_)
+    low, high = np.zeros((2, len(ranges) // 2), np.int32)
+    size, inside, moved = np.zeros((3, len(cuts)), np.int32)
+    n_classes = _partition(
+        cuts, ranges, set_start, interval_class, member, low, high, size, inside, moved
+    )
     return interval_class, np.ascontiguousarray(member[:, :n_classes])

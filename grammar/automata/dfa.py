@@ -12,7 +12,7 @@ derivatives as the value (no canonical form, so no sharing across grammars).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import accumulate
 
@@ -38,6 +38,12 @@ from .product import BOTH, EITHER, FIRST_ONLY
 from .table import MAX_TABLE_ENTRIES, BoolArray, IntArray, Table
 
 __all__ = ["CharDFA"]
+
+COUNTED_ENTRIES = 500
+"""Entries that the table of a language cut to a length may have per allowed state.
+
+A URI of up to 2,083 characters, as pydantic asks for, has 8 million.
+"""
 
 # Two different nodes that stand for automata in a tree.
 _FIRST, _SECOND = Complement(NEVER), Complement(EMPTY)
@@ -146,12 +152,19 @@ class CharDFA:
         """Texts of ``min`` to ``max`` characters (``None``: any number) of one set.
 
         Raises:
-            LimitError: the longest count is above ``Limits.dfa_states``.
+            LimitError: the longest count is above ``Limits.nfa_states``.
         """
         if max is not None and max < min:
             return CharDFA.never()
         count = min if max is None else max
-        _check_states(count, limits, "counted repeat of one character", culprit)
+        if count > limits.nfa_states:
+            raise LimitError(
+                stage="counted repeat of one character",
+                limit="nfa_states",
+                allowed=limits.nfa_states,
+                actual=count,
+                culprit=culprit,
+            )
         if not members or (count == 0 and max is not None):
             return CharDFA.from_strings(("",)) if min == 0 else CharDFA.never()
         edges = [edge for first, last in members.ranges for edge in (first, last + 1)]
@@ -357,7 +370,8 @@ class CharDFA:
 
         Raises:
             LimitError: the bounds cut an unbounded language at more than
-                ``Limits.dfa_states`` characters, or the product has more states.
+                ``Limits.nfa_states`` characters, or the product has a table of more than
+                ``COUNTED_ENTRIES`` entries for each of ``Limits.dfa_states``.
         """
         if self.is_empty:
             return self
@@ -373,6 +387,10 @@ class CharDFA:
         counter = CharDFA.from_charset_repeat(
             ANY_CHAR.set, min, max, limits=limits, culprit=culprit
         )
+        # No way back, so the product is about as large as it looks, and is minimized in a pass.
+        states = COUNTED_ENTRIES * limits.dfa_states // self.trans.shape[1]
+        if states > limits.dfa_states:
+            limits = replace(limits, dfa_states=states)
         return self._combine(counter, BOTH, limits, culprit)
 
     # ------------------------------------------------------------------ value
@@ -415,17 +433,6 @@ def _from_table(table: Table) -> CharDFA:
     shape = np.array([len(table.cuts), table.trans.shape[1]], np.int32)
     digest = blake2b(b"".join(map(bytes, (shape, *table))), digest_size=16)
     return CharDFA(*table, digest.digest())
-
-
-def _check_states(needed: int, limits: Limits, stage: str, culprit: str) -> None:
-    if needed > limits.dfa_states:
-        raise LimitError(
-            stage=stage,
-            limit="dfa_states",
-            allowed=limits.dfa_states,
-            actual=needed,
-            culprit=culprit,
-        )
 
 
 def _successors(trans: IntArray) -> list[set[int]]:

@@ -35,7 +35,7 @@ from .lookaround import language_with_looks
 from .minimal import canonical
 from .neighbours import MAX_MODES, neighbour_tables
 from .product import BOTH, EITHER, FIRST_ONLY, accepts_any, product
-from .subset import determinize
+from .subset import POSITIONS_PER_STATE, determinize
 from .table import MAX_TABLE_ENTRIES, IntArray, Table
 from .thompson import Assembler
 
@@ -129,14 +129,19 @@ def _determinized(assembler: Assembler, nodes: IntArray, entry: int) -> Table:
             actual=MAX_MODES + 1,
             culprit=assembler.culprit,
         )
-    max_states = min(limits.dfa_states, MAX_TABLE_ENTRIES // member.shape[1])
-    raw = determinize(nodes, entry, member, neighbours, max_states=max_states)
+    # As many states as the pattern spells out are its author's choice.
+    max_states = min(limits.dfa_states + len(nodes), MAX_TABLE_ENTRIES // member.shape[1])
+    raw = determinize(
+        nodes, entry, member, neighbours,
+        max_states=max_states,
+        max_positions=limits.dfa_states * POSITIONS_PER_STATE + 2 * len(nodes),
+    )  # fmt: skip
     if raw is None:
         raise LimitError(
             stage="regex determinization",
             limit="dfa_states",
-            allowed=limits.dfa_states,
-            actual=limits.dfa_states + 1,
+            allowed=max_states,
+            actual=max_states + 1,
             culprit=assembler.culprit,
         )
     return canonical(Table(cuts, interval_class, *raw))
@@ -210,16 +215,17 @@ def combine(a: Table, b: Table, wanted: int, *, limits: Limits, culprit: str) ->
     """A boolean combination (see :mod:`.product`) of two canonical tables, canonical.
 
     Raises:
-        LimitError: more than ``Limits.dfa_states`` pairs of states.
+        LimitError: ``Limits.dfa_states`` pairs of states more than either has states.
     """
-    max_states = min(limits.dfa_states, MAX_TABLE_ENTRIES // _joint_width(a, b))
+    larger = max(len(a.accepting), len(b.accepting))
+    max_states = min(limits.dfa_states + larger, MAX_TABLE_ENTRIES // _joint_width(a, b))
     raw = product(a, b, wanted, limit=max_states)
     if raw is None:
         raise LimitError(
             stage="product of two automata",
             limit="dfa_states",
-            allowed=limits.dfa_states,
-            actual=limits.dfa_states + 1,
+            allowed=max_states,
+            actual=max_states + 1,
             culprit=culprit,
         )
     return canonical(raw)

@@ -5,7 +5,9 @@ bytes. Steps, all in one kernel because most automata are small and a call costs
 work:
 
 1. *Trim*: only states from which acceptance can be reached stay.
-2. *Minimize* by Hopcroft's partition refinement (Hopcroft 1971), on the partial automaton:
+2. *Minimize*. Where every transition leads to a higher number, as in texts of bounded length, a
+   pass from the last state to the first looks each one up by its transitions. All others are
+   minimized by Hopcroft's partition refinement (Hopcroft 1971), on the partial automaton:
    transitions to the dead state are not edges, so there is no block of dead states; in return
    all initial blocks start as splitters. O(m log n) for m live transitions. Moore's rounds
    would be O(n^2) on a chain such as ``.{0,1000}``.
@@ -23,40 +25,110 @@ from .table import BoolArray, IntArray, Table
 __all__ = ["canonical"]
 
 
+@kernel("i8(i4[:, ::1], b1[::1], i4[::1], i4[::1], i4[::1], i4[::1])")
+def _merge_acyclic(
+    trans: IntArray,
+    accepting: BoolArray,
+    block: IntArray,
+    first: IntArray,
+    order: IntArray,
+    slots: IntArray,
+) -> int:
+    """Find the blocks if every transition leads to a higher number -> how many, else -1.
+
+    Args:
+        block, first, order: filled as :func:`_canonical` takes them, where only the first
+            state of each block is in ``order``; ``block`` is zero.
+        slots: hash table of the blocks, zero.
+    """
+    width = trans.shape[1]
+    for s in range(1, trans.shape[0]):
+        for c in range(width):
+            if trans[s, c] != 0 and trans[s, c] <= s:
+                return -1
+    mask = slots.shape[0] - 1
+    n_blocks = 0
+    for s in range(trans.shape[0] - 1, 0, -1):
+        live = accepting[s]
+        digest = 1 if live else 0
+        for c in range(width):
+            after = int(block[trans[s, c]])
+            live = live or after > 0
+            # 31 bits times 32 bits: nothing overflows, compiled or not.
+            digest = (((digest ^ after) * 0x9E3779B1) >> 16) & 0x7FFFFFFF
+        if not live:
+            continue
+        slot = digest & mask
+        while slots[slot] > 0:
+            other = order[first[slots[slot]]]
+            c = 0
+            if accepting[other] == accepting[s]:
+                while c < width and block[trans[other, c]] == block[trans[s, c]]:
+                    c += 1
+                if c == width:
+                    break
+            slot = (slot + 1) & mask
+        if slots[slot] == 0:
+            order[n_blocks] = s
+            n_blocks += 1
+            first[n_blocks] = n_blocks - 1
+            slots[slot] = n_blocks
+        block[s] = slots[slot]
+    return n_blocks
+
+
 @kernel(
-    "Tuple((i4[::1], i4[::1], i4[:, ::1], b1[::1], i8))(i4[::1], i4[::1], i4[:, ::1], b1[::1], b1)"
+    "i8(i4[::1], i4[::1], i4[:, ::1], b1[::1], i8, i4[::1], i4[::1], i4[::1], b1[::1], i4[::1],"
+    " i4[::1], i4[::1], i4[::1], i4[::1], i4[::1], i4[::1], i4[::1], i4[::1], i4[::1], i4[::1],"
+    " i4[::1])"
 )
 def _canonical(
     cuts: IntArray,
     interval_class: IntArray,
     trans: IntArray,
     accepting: BoolArray,
-    is_minimal: bool,
-) -> tuple[IntArray, IntArray, IntArray, BoolArray, int]:
-    """:func:`canonical`, but with the number of intervals that are used."""
+    n_blocks: int,
+    new_cuts: IntArray,
+    new_class: IntArray,
+    new_trans: IntArray,
+    new_accepting: BoolArray,
+    counts: IntArray,
+    head: IntArray,
+    source: IntArray,
+    block: IntArray,
+    first: IntArray,
+    last: IntArray,
+    order: IntArray,
+    place: IntArray,
+    marked: IntArray,
+    queue: IntArray,
+    touched: IntArray,
+    splitter: IntArray,
+) -> int:
+    """Fill the ``new`` arrays -> number of states.
+
+    Args:
+        n_blocks: number of blocks if ``block``, ``first`` and ``order`` have them already, else
+            -1.
+        new_trans: flat. ``counts`` gets the numbers of intervals and of classes; behind them is
+            room for four numbers a class.
+        head, source: the reverse edges, bucketed by target and class.
+        block: state -> its block, from 1; 0 = dead.
+        first, last: block -> where in ``order`` its states begin and end.
+        place: state -> its index in ``order``.
+        marked, queue, touched, splitter: of blocks or states, for work; all are zero.
+    """
     n = trans.shape[0]
     width = trans.shape[1]
-    block = np.zeros(n, np.int32)  # state -> its block, from 1; 0 = dead
-    first = np.zeros(n + 1, np.int32)  # block -> where its states begin in order
-    order = np.empty(n, np.int32)
-    n_blocks = 0
-
-    if is_minimal:
-        for s in range(1, n):
-            block[s] = s
-            order[s] = s
-            first[s] = s
-        n_blocks = n - 1
-    else:
+    if n_blocks < 0:
+        n_blocks = 0
         # Reverse edges, bucketed by (target, class).
-        head = np.zeros(n * width + 1, np.int32)
         for s in range(1, n):
             for c in range(width):
                 if trans[s, c] > 0:
                     head[trans[s, c] * width + c] += 1
         for bucket in range(n * width):
             head[bucket + 1] += head[bucket]
-        source = np.empty(head[n * width], np.int32)
         for s in range(1, n):
             for c in range(width):
                 if trans[s, c] > 0:
@@ -65,11 +137,10 @@ def _canonical(
                     source[head[bucket]] = s
 
         # Live states, accepting ones first: they are the two initial blocks.
-        live = np.zeros(n, np.bool_)
         count = 0
         for s in range(1, n):
             if accepting[s]:
-                live[s] = True
+                touched[s] = 1
                 order[count] = s
                 count += 1
         n_accepting = count
@@ -78,18 +149,12 @@ def _canonical(
             t = order[i]
             for e in range(head[t * width], head[t * width + width]):
                 s = source[e]
-                if not live[s]:
-                    live[s] = True
+                if touched[s] == 0:
+                    touched[s] = 1
                     order[count] = s
                     count += 1
             i += 1
 
-        last = np.empty(n + 1, np.int32)  # block -> where its states end
-        place = np.empty(n, np.int32)  # state -> its index in order
-        marked = np.zeros(n + 1, np.int32)
-        queue = np.empty(n + 1, np.int32)
-        touched = np.empty(n, np.int32)
-        splitter = np.empty(n, np.int32)
         for i in range(count):
             place[order[i]] = i
             block[order[i]] = 1 if i < n_accepting else 2
@@ -152,50 +217,47 @@ def _canonical(
                     n_queued += 1
 
     # Columns of the quotient: equal ones get the same representative.
-    digest = np.zeros(width, np.int64)
+    digest = 2
+    same_as = digest + width
+    renamed = same_as + width  # class -> new class plus 1
+    column = renamed + width
     for b in range(1, n_blocks + 1):
         s = order[first[b]]
         for c in range(width):
             # 31 bits times 32 bits: nothing overflows, compiled or not.
-            mixed = (digest[c] ^ block[trans[s, c]]) * 0x9E3779B1
-            digest[c] = (mixed >> 16) & 0x7FFFFFFF
-    same_as = np.empty(width, np.int32)
+            mixed = int(counts[digest + c] ^ block[trans[s, c]]) * 0x9E3779B1
+            counts[digest + c] = (mixed >> 16) & 0x7FFFFFFF
     for c in range(width):
-        same_as[c] = c
+        counts[same_as + c] = c
         for d in range(c):
-            if same_as[d] == d and digest[d] == digest[c]:
+            if counts[same_as + d] == d and counts[digest + d] == counts[digest + c]:
                 b = 1
                 while b <= n_blocks and (
                     block[trans[order[first[b]], c]] == block[trans[order[first[b]], d]]
                 ):
                     b += 1
                 if b > n_blocks:
-                    same_as[c] = d
+                    counts[same_as + c] = d
                     break
 
-    renamed = np.zeros(width, np.int32)  # class -> new class plus 1
-    column = np.empty(width, np.int32)
-    new_cuts = np.empty(cuts.shape[0], np.int32)
-    new_class = np.empty(cuts.shape[0], np.int32)
     n_intervals = 0
     n_classes = 0
     for i in range(cuts.shape[0]):
-        c = same_as[interval_class[i]]
-        if renamed[c] == 0:
-            column[n_classes] = c
+        c = counts[same_as + interval_class[i]]
+        if counts[renamed + c] == 0:
+            counts[column + n_classes] = c
             n_classes += 1
-            renamed[c] = n_classes
-        if n_intervals == 0 or new_class[n_intervals - 1] != renamed[c] - 1:
+            counts[renamed + c] = n_classes
+        if n_intervals == 0 or new_class[n_intervals - 1] != counts[renamed + c] - 1:
             new_cuts[n_intervals] = cuts[i]
-            new_class[n_intervals] = renamed[c] - 1
+            new_class[n_intervals] = counts[renamed + c] - 1
             n_intervals += 1
+    counts[0] = n_intervals
+    counts[1] = n_classes
 
     # No live state at all: the loop below only visits the start, which has no block.
-    n_new = max(n_blocks, 1) + 1
-    number = np.zeros(n_new, np.int32)  # block -> its new state, 0 = not reached yet
-    found = np.empty(n_new, np.int32)  # new state -> its old representative
-    new_trans = np.zeros((n_new, n_classes), np.int32)
-    new_accepting = np.zeros(n_new, np.bool_)
+    number = marked  # block -> its new state, 0 = not reached yet
+    found = queue  # new state -> its old representative
     number[block[1]] = 1
     found[1] = 1
     n_found = 1
@@ -204,16 +266,16 @@ def _canonical(
         s = found[i]
         new_accepting[i] = accepting[s]
         for c in range(n_classes):
-            t = trans[s, column[c]]
+            t = trans[s, counts[column + c]]
             b = block[t]
             if b > 0:
                 if number[b] == 0:
                     n_found += 1
                     number[b] = n_found
                     found[n_found] = t
-                new_trans[i, c] = number[b]
+                new_trans[i * n_classes + c] = number[b]
         i += 1
-    return new_cuts, new_class, new_trans, new_accepting, n_intervals
+    return n_found + 1
 
 
 def canonical(raw: Table, *, is_minimal: bool = False) -> Table:
@@ -223,5 +285,29 @@ def canonical(raw: Table, *, is_minimal: bool = False) -> Table:
         is_minimal: states 1.. are already live and pairwise different; only renumber them and
             merge classes.
     """
-    cuts, interval_class, trans, accepting, n_intervals = _canonical(*raw, is_minimal)
-    return Table(cuts[:n_intervals], interval_class[:n_intervals], trans, accepting)
+    n, width = raw.trans.shape
+    new_cuts = np.empty(len(raw.cuts), np.int32)
+    new_class = np.empty(len(raw.cuts), np.int32)
+    trans = np.zeros(n * width, np.int32)
+    accepting = np.zeros(n, np.bool_)
+    counts = np.zeros(4 * width + 2, np.int32)
+    work = np.zeros((9, n + 1), np.int32)
+    block, first, _, order, *_ = work
+    if is_minimal:
+        block[1:n] = first[1:n] = order[1:n] = np.arange(1, n)
+        blocks = n - 1
+    else:
+        slots = np.zeros(1 << (2 * n).bit_length(), np.int32)
+        blocks = _merge_acyclic(raw.trans, raw.accepting, block, first, order, slots)
+    edges = n * width if blocks < 0 else 0
+    states = _canonical(
+        *raw, blocks, new_cuts, new_class, trans, accepting, counts,
+        np.zeros(edges + 1, np.int32), np.empty(edges, np.int32), *work,
+    )  # fmt: skip
+    intervals, classes = counts[:2].tolist()
+    return Table(
+        new_cuts[:intervals].copy(),
+        new_class[:intervals].copy(),
+        trans[: states * classes].reshape(states, classes).copy(),
+        accepting[:states].copy(),
+    )

@@ -14,7 +14,8 @@ intersections of conditions are modes, so there are few: two in a pattern with `
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -55,7 +56,7 @@ def holds(condition: Condition, member: BoolArray) -> BoolArray:
 
 
 def neighbour_tables(
-    behind: Iterable[Condition], ahead: Iterable[Condition], member: BoolArray
+    behind: Collection[Condition], ahead: Collection[Condition], member: BoolArray
 ) -> Neighbours | None:
     """The tables of some conditions, ``None`` if they need more than ``MAX_MODES`` modes.
 
@@ -63,6 +64,8 @@ def neighbour_tables(
         member: bool[n_sets, n_classes], the alphabet.
     """
     width = member.shape[1]
+    if not behind and not ahead:
+        return _no_conditions(width)
     behind_rows = [holds(condition, member) for condition in behind]
     ahead_rows = [holds(condition, member) for condition in ahead]
     allowed = [np.ones(width + 1, np.bool_)]
@@ -83,4 +86,14 @@ def neighbour_tables(
         np.array(behind_rows, np.bool_).reshape(len(behind_rows), width + 1),
         np.array(after, np.int32).reshape(len(allowed), len(ahead_rows)),
         np.array(allowed, np.bool_),
+    )
+
+
+@lru_cache(maxsize=64)
+def _no_conditions(width: int) -> Neighbours:
+    """The tables of most patterns."""
+    return Neighbours(
+        np.zeros((0, width + 1), np.bool_),
+        np.zeros((1, 0), np.int32),
+        np.ones((1, width + 1), np.bool_),
     )

@@ -39,9 +39,9 @@ def _slot_of(slots: IntArray, state_a: IntArray, state_b: IntArray, a: int, b: i
 
 
 @kernel(
-    "Tuple((i4[::1], i4[::1], i4[:, ::1], b1[::1], i8, i8))"
-    "(i4[::1], i4[::1], i4[:, ::1], b1[::1],"
-    " i4[::1], i4[::1], i4[:, ::1], b1[::1], i8, b1, i8)"
+    "i8(i4[::1], i4[::1], i4[:, ::1], b1[::1], i4[::1], i4[::1], i4[:, ::1], b1[::1], i8, b1,"
+    " i4[::1], i4[::1], i4[::1], b1[::1], i4[::1], i4[::1], i4[::1], i4[::1], i4[::1], i4[::1],"
+    " i4[::1])"
 )
 def _product(
     cuts_a: IntArray,
@@ -54,25 +54,31 @@ def _product(
     accepting_b: BoolArray,
     wanted: int,
     probe: bool,
-    capacity: int,
-) -> tuple[IntArray, IntArray, IntArray, BoolArray, int, int]:
-    """Explore the pairs of states.
+    cuts: IntArray,
+    interval_class: IntArray,
+    trans: IntArray,
+    accepting: BoolArray,
+    counts: IntArray,
+    of_a: IntArray,
+    of_b: IntArray,
+    joint: IntArray,
+    state_a: IntArray,
+    state_b: IntArray,
+    slots: IntArray,
+) -> int:
+    """Explore the pairs of states -> their number; or ``_ACCEPTS`` or ``_FULL``.
 
     Args:
         probe: stop at the first accepting pair.
-        capacity: states to allocate.
-
-    Returns:
-        The arrays of a raw table, to be cut to the numbers of intervals and of states that
-        follow. Instead of the number of states: ``_ACCEPTS`` or ``_FULL``.
+        cuts, interval_class, trans, accepting: filled with a raw table, ``trans`` flat; the
+            numbers of intervals and of classes are in ``counts``.
+        of_a, of_b: class -> its classes in the two tables.
+        joint: pair of classes -> class plus 1.
+        state_a, state_b: the pairs. There is room for so many.
+        slots: hash table of the pairs. Everything is zero at first.
     """
-    width_a = trans_a.shape[1]
     width_b = trans_b.shape[1]
-    joint = np.zeros(width_a * width_b, np.int32)  # pair of classes -> class plus 1
-    of_a = np.empty(cuts_a.shape[0] + cuts_b.shape[0], np.int32)
-    of_b = np.empty(of_a.shape[0], np.int32)
-    cuts = np.empty(of_a.shape[0], np.int32)
-    interval_class = np.empty(of_a.shape[0], np.int32)
+    capacity = state_a.shape[0]
     width = 0
     count = 0
     i = 0
@@ -93,17 +99,11 @@ def _product(
             joint[pair] = width
         interval_class[count] = joint[pair] - 1
         count += 1
+    counts[0] = count
+    counts[1] = width
 
     first_suffices = (wanted & 0b0100) != 0
     second_suffices = (wanted & 0b0010) != 0
-    state_a = np.empty(capacity, np.int32)
-    state_b = np.empty(capacity, np.int32)
-    trans = np.zeros((capacity, width), np.int32)
-    accepting = np.zeros(capacity, np.bool_)
-    n_slots = 16
-    while n_slots < 2 * capacity:
-        n_slots *= 2
-    slots = np.zeros(n_slots, np.int32)  # open addressing: state, 0 = free
     state_a[1] = 1
     state_b[1] = 1
     slots[_slot_of(slots, state_a, state_b, state_a[1], state_b[1])] = 1
@@ -115,7 +115,7 @@ def _product(
         truth = (2 if accepting_a[p] else 0) + (1 if accepting_b[q] else 0)
         accepting[s] = ((wanted >> truth) & 1) == 1
         if probe and accepting[s]:
-            return cuts, interval_class, trans, accepting, count, _ACCEPTS
+            return _ACCEPTS
         for c in range(width):
             t_a = trans_a[p, of_a[c]]
             t_b = trans_b[q, of_b[c]]
@@ -126,14 +126,35 @@ def _product(
             slot = _slot_of(slots, state_a, state_b, t_a, t_b)
             if slots[slot] == 0:
                 if n == capacity:
-                    return cuts, interval_class, trans, accepting, count, _FULL
+                    return _FULL
                 state_a[n] = t_a
                 state_b[n] = t_b
                 slots[slot] = n
                 n += 1
-            trans[s, c] = slots[slot]
+            trans[s * width + c] = slots[slot]
         s += 1
-    return cuts, interval_class, trans, accepting, count, n
+    return n
+
+
+def _explore(a: Table, b: Table, wanted: int, probe: bool, capacity: int) -> tuple[Table, int]:
+    """A raw table, cut to its size, and what :func:`_product` said."""
+    borders = len(a.cuts) + len(b.cuts)
+    pairs = a.trans.shape[1] * b.trans.shape[1]
+    cuts, interval_class, of_a, of_b = np.zeros((4, borders), np.int32)
+    counts = np.zeros(2, np.int32)
+    # Memory that stays zero is never touched, so a generous capacity costs nothing.
+    trans = np.zeros(capacity * min(pairs, borders), np.int32)
+    accepting = np.zeros(capacity, np.bool_)
+    state_a, state_b = np.zeros((2, capacity), np.int32)
+    slots = np.zeros(1 << (2 * capacity - 1).bit_length(), np.int32)
+    n = _product(
+        *a, *b, wanted, probe, cuts, interval_class, trans, accepting, counts,
+        of_a, of_b, np.zeros(pairs, np.int32), state_a, state_b, slots,
+    )  # fmt: skip
+    count, width = counts.tolist()
+    size = max(n, 0)
+    rows = trans[: size * width].reshape(size, width)
+    return Table(cuts[:count], interval_class[:count], rows, accepting[:size]), n
 
 
 def product(a: Table, b: Table, wanted: int, *, limit: int) -> Table | None:
@@ -146,9 +167,9 @@ def product(a: Table, b: Table, wanted: int, *, limit: int) -> Table | None:
     capacity = len(a.accepting) + len(b.accepting) + 8
     while True:
         capacity = min(capacity, limit + 1)
-        cuts, classes, trans, accepting, count, n = _product(*a, *b, wanted, False, capacity)
+        table, n = _explore(a, b, wanted, False, capacity)
         if n >= 0:
-            return Table(cuts[:count], classes[:count], trans[:n], accepting[:n])
+            return table
         if capacity > limit:
             return None
         capacity *= 8
@@ -162,7 +183,7 @@ def accepts_any(a: Table, b: Table, wanted: int, *, limit: int) -> bool | None:
     capacity = len(a.accepting) + len(b.accepting) + 8
     while True:
         capacity = min(capacity, limit + 1)
-        *_, n = _product(*a, *b, wanted, True, capacity)
+        _, n = _explore(a, b, wanted, True, capacity)
         if n != _FULL:
             return bool(n == _ACCEPTS)
         if capacity > limit:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...jit import helper, kernel
 from .neighbours import Neighbours
-from .table import BoolArray, IntArray
+from .table import BoolArray, IntArray, OffsetArray
 from .thompson import AHEAD, BEHIND, CHAR, FINAL, SPLIT
 
 __all__ = ["POSITIONS_PER_STATE", "determinize"]
@@ -93,8 +93,8 @@ def _close(
 
 
 @kernel(
-    "Tuple((i4[:, ::1], b1[::1], i8))"
-    "(i4[:, ::1], i8, b1[:, ::1], b1[:, ::1], i4[:, ::1], b1[:, ::1], i8, i8)"
+    "i8(i4[:, ::1], i8, b1[:, ::1], b1[:, ::1], i4[:, ::1], b1[:, ::1], i4[:, ::1], b1[::1],"
+    " i8[::1], i8[::1], i4[::1], i4[::1], i4[::1], i4[::1], i4[::1], i8[::1], b1[::1])"
 )
 def _determinize(
     nodes: IntArray,
@@ -103,36 +103,42 @@ def _determinize(
     behind: BoolArray,
     mode_after: IntArray,
     allowed: BoolArray,
-    capacity: int,
-    max_positions: int,
-) -> tuple[IntArray, BoolArray, int]:
-    """Explore the sets.
+    trans: IntArray,
+    accepting: BoolArray,
+    digest: OffsetArray,
+    set_start: OffsetArray,
+    pool: IntArray,
+    slots: IntArray,
+    marks: IntArray,
+    stack: IntArray,
+    found: IntArray,
+    weight: OffsetArray,
+    is_any: BoolArray,
+) -> int:
+    """Explore the sets -> number of states; or ``_FULL_STATES`` or ``_FULL_POSITIONS``.
 
     Args:
-        capacity: states to allocate.
-        max_positions: room for their sets.
-
-    Returns:
-        trans and accepting, to be cut to the number of states that follows; instead of it
-        ``_FULL_STATES`` or ``_FULL_POSITIONS``.
+        trans, accepting: filled as far as there are states; there is room for so many.
+        digest: state -> the hash of its set.
+        set_start, pool: state -> where its set is, and the positions of all sets.
+        slots: hash table of the states.
+        marks, stack, found: see :func:`_close`.
+        weight: position -> its hash; a set's hash is their sum.
+        is_any: set of characters -> whether it is as good as "any": true at first, everything
+            else is zero.
     """
     width = member.shape[1]
     n_sets = member.shape[0]
     mode_bits = 0
     while 1 << mode_bits < mode_after.shape[0]:
         mode_bits += 1
-    n_all = nodes.shape[0] << mode_bits
-    marks = np.zeros(n_all, np.int32)
-    stack = np.empty(2 * n_all + 2, np.int32)
-    found = np.empty(n_all, np.int32)
-    weight = np.empty(n_all, np.int64)  # a hash per position; a set's hash is their sum
+    n_all = marks.shape[0]
     for i in range(n_all):
         # 31 bits times 32 bits: nothing overflows, compiled or not.
         low_bits = ((i + 1) * 0x9E3779B1 >> 16) & 0x7FFFFFFF
         high_bits = ((low_bits ^ i) * 0x85EBCA6B >> 16) & 0x7FFFFFFF
         weight[i] = (high_bits << 31) ^ low_bits
     # A set is as good as "any" if it has every class that some set has.
-    is_any = np.ones(n_sets, np.bool_)
     for c in range(width):
         used = False
         for i in range(n_sets):
@@ -140,16 +146,8 @@ def _determinize(
         for i in range(n_sets):
             is_any[i] = is_any[i] and (member[i, c] or not used)
 
-    trans = np.zeros((capacity, width), np.int32)
-    accepting = np.zeros(capacity, np.bool_)
-    digest = np.zeros(capacity, np.int64)
-    set_start = np.zeros(capacity + 1, np.int64)
-    pool = np.empty(max_positions, np.int32)
-    n_slots = 16
-    while n_slots < 2 * capacity:
-        n_slots *= 2
-    slots = np.zeros(n_slots, np.int32)  # open addressing: state, 0 = free
-    mask = n_slots - 1
+    capacity = trans.shape[0]
+    mask = slots.shape[0] - 1
     n = 1  # state 0: the empty set that does not accept
     stamp = 0
     s = 0
@@ -223,9 +221,9 @@ def _determinize(
             if target == 0:
                 used_room = set_start[n]
                 if n == capacity:
-                    return trans, accepting, _FULL_STATES
-                if used_room + n_found > max_positions:
-                    return trans, accepting, _FULL_POSITIONS
+                    return _FULL_STATES
+                if used_room + n_found > pool.shape[0]:
+                    return _FULL_POSITIONS
                 target = n
                 for i in range(n_found):
                     pool[used_room + i] = found[i]
@@ -238,11 +236,17 @@ def _determinize(
                 break
             trans[s, c] = target
         s += 1
-    return trans, accepting, n
+    return n
 
 
 def determinize(
-    nodes: IntArray, entry: int, member: BoolArray, neighbours: Neighbours, *, max_states: int
+    nodes: IntArray,
+    entry: int,
+    member: BoolArray,
+    neighbours: Neighbours,
+    *,
+    max_states: int,
+    max_positions: int,
 ) -> tuple[IntArray, BoolArray] | None:
     """Transitions and accepting states of the raw DFA (see :mod:`.table`).
 
@@ -250,16 +254,25 @@ def determinize(
         nodes, entry: the NFA, see :mod:`.thompson`.
         member: the alphabet, see :mod:`.alphabet`.
         neighbours: its conditions.
-        max_states: beyond this many, or ``POSITIONS_PER_STATE`` times as many positions, the
+        max_states, max_positions: beyond so many states, or positions in all of them, the
             result is ``None``.
     """
     # Sized for a DFA like the NFA; what is not starts over, see the product.
     states = len(nodes) + 8
     positions = 4 * states
+    room = len(nodes) << (len(neighbours.mode_after) - 1).bit_length()
     while True:
         states = min(states, max_states + 1)
-        positions = min(positions, max_states * POSITIONS_PER_STATE)
-        trans, accepting, n = _determinize(nodes, entry, member, *neighbours, states, positions)
+        positions = min(positions, max_positions)
+        trans = np.zeros((states, member.shape[1]), np.int32)
+        accepting = np.zeros(states, np.bool_)
+        n = _determinize(
+            nodes, entry, member, *neighbours, trans, accepting,
+            np.zeros(states, np.int64), np.zeros(states + 1, np.int64),
+            np.empty(positions, np.int32), np.zeros(1 << (2 * states - 1).bit_length(), np.int32),
+            np.zeros(room, np.int32), np.empty(2 * room + 2, np.int32), np.empty(room, np.int32),
+            np.empty(room, np.int64), np.ones(len(member), np.bool_),
+        )  # fmt: skip
         if n >= 0:
             return trans[:n], accepting[:n]
         if n == _FULL_STATES:
@@ -267,6 +280,6 @@ def determinize(
                 return None
             states *= 8
         else:
-            if positions == max_states * POSITIONS_PER_STATE:
+            if positions == max_positions:
                 return None
             positions *= 8

@@ -144,9 +144,12 @@ class Assembler:
                 )
         embedded = np.concatenate(self._embedded) if self._embedded else np.zeros(0, np.int32)
         starts = np.zeros(len(self._embedded) + 1, np.int64)
-        np.cumsum([len(part) for part in self._embedded], out=starts[1:])
-        nodes, count, entry = link(np.array(program, np.int32), embedded, starts, size)
-        return nodes[:count], entry
+        if self._embedded:
+            np.cumsum([len(part) for part in self._embedded], out=starts[1:])
+        nodes = np.zeros((size, 4), np.int32)
+        frames = np.zeros((len(program) // 3 + 1, 6), np.int32)
+        entry = link(np.array(program, np.int32), embedded, starts, nodes, frames)
+        return nodes[: frames[0, 0]], entry
 
     def partition_arguments(self) -> tuple[IntArray, IntArray, IntArray]:
         """The sets as :func:`.alphabet.classes_of` takes them: cuts, ranges, set_start."""
@@ -249,30 +252,30 @@ def _plain_repeat(node: Repeat) -> tuple[Regular, int, int | None]:
     return inner, low, high
 
 
-@kernel("Tuple((i4[:, ::1], i8, i8))(i4[::1], i4[::1], i8[::1], i8)")
+@kernel("i8(i4[::1], i4[::1], i8[::1], i4[:, ::1], i4[:, ::1])")
 def link(
-    program: IntArray, embedded: IntArray, embedded_start: OffsetArray, size: int
-) -> tuple[IntArray, int, int]:
-    """Run a program of :class:`Assembler`.
+    program: IntArray,
+    embedded: IntArray,
+    embedded_start: OffsetArray,
+    nodes: IntArray,
+    frames: IntArray,
+) -> int:
+    """Run a program of :class:`Assembler` -> the entry node.
 
     Args:
         program: int32[3 * n_instructions].
         embedded: int32[...], automata for ``_EMBED``: number of states, number of classes, a
             set per class, then per state its transitions and whether it accepts.
         embedded_start: int64[...], where each of them begins.
-        size: nodes to allocate, at least the number needed.
-
-    Returns:
-        nodes (see the module docstring), how many of them are used, and the entry node.
+        nodes: filled, see the module docstring; how many are used is in ``frames[0, 0]``.
+        frames: int32[n_instructions + 1, 6]. Of options (continuation, entry so far), of loops
+            (continuation, finished copies, node of the way back, instruction of the body, min,
+            max).
     """
-    nodes = np.empty((size, 4), np.int32)
     nodes[FINAL, 0] = FINAL
     nodes[FAIL, 0] = FAIL
     count = 2
     n_instructions = program.shape[0] // 3
-    # Frames: of options (continuation, entry so far), of loops (continuation, finished copies,
-    # node of the way back, instruction of the body, min, max).
-    frames = np.empty((n_instructions + 1, 6), np.int32)
     depth = 0
     follow = FINAL  # the entry of everything built so far
     at = 0
@@ -362,4 +365,5 @@ def link(
                 nodes[heads + s, 2] = entry
                 nodes[heads + s, 3] = FAIL
             follow = heads + 1
-    return nodes, count, follow
+    frames[0, 0] = count
+    return follow

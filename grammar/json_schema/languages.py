@@ -14,7 +14,20 @@ from ...errors import GrammarError, LimitError
 from ...limits import Limits
 from ..automata.dfa import CharDFA
 from ..regex import search_language
-from ..regular import Assert, Chars, Concat, Regular, Repeat, Union, chars, concat, repeat
+from ..regular import (
+    Assert,
+    Chars,
+    Complement,
+    Concat,
+    Intersect,
+    Look,
+    Regular,
+    Repeat,
+    Union,
+    chars,
+    concat,
+    repeat,
+)
 from .formats import FORMATS, format_language
 from .numbers import DigitBounds, NumberSet
 from .scalars import LanguageKey, NumberPart, StringPart
@@ -28,6 +41,12 @@ Cache: TypeAlias = MutableMapping[Hashable, Any]
 
 _FREE_PATTERNS = frozenset(("", ".*", "^.*", ".*$", "^", "$", "(.*)", "[\\s\\S]*"))
 """Unanchored searches that find something in every text, recognised without an automaton."""
+
+_LARGE = 2_000
+"""A pattern that spells out more characters than this is built when its schema is read."""
+
+_MARGIN = 4
+"""A pattern's automaton has this many times the characters that it spells out, at a guess."""
 
 
 class Languages:
@@ -66,6 +85,7 @@ class Languages:
             pointer = site.pointer + "".join("/" + escape_token(token) for token in tokens)
             tree = search_language(pattern, dialect="ecma", pointer=pointer)
             self._cache[key] = tree
+            self._build_if_large(pattern, tree)
         return tree
 
     def is_valid(self, pattern: str) -> bool:
@@ -74,7 +94,64 @@ class Languages:
         if key in self._cache:
             return True
         try:
-            self._cache[key] = search_language(pattern, dialect="ecma")
+            tree = search_language(pattern, dialect="ecma")
+            self._build_if_large(pattern, tree)
+        except (GrammarError, LimitError):
+            return False
+        self._cache[key] = tree
+        return True
+
+    def _build_if_large(self, pattern: str, tree: Regular) -> None:
+        """Find out now whether a pattern that spells out many states is too large."""
+        if _spelled_out(tree) > _LARGE:
+            self.automaton(("pattern", pattern))
+
+    def examine(self, schema: dict[str, Any]) -> None:
+        """Build the strings of a schema now if counting their characters may take many states.
+
+        So that too large a product is an error of the schema, not of a mask. Only what one
+        schema says by itself is looked at: what conjunctions make of it is built when reached.
+
+        Args:
+            schema: its keywords about strings are well-formed.
+
+        Raises:
+            LimitError: it is too large.
+        """
+        low, high = int(schema.get("minLength", 0)), schema.get("maxLength")
+        if high is not None:
+            high = int(high)
+            if low > high:
+                return
+        size = low if high is None else high
+        keys: list[LanguageKey] = []
+        if "pattern" in schema:
+            keys.append(("pattern", schema["pattern"]))
+            tree = self._cache.get(("regular", schema["pattern"]))
+            if tree is None:
+                tree = search_language(schema["pattern"], dialect="ecma")
+            size *= _spelled_out(tree)
+        if "format" in schema and self.is_known_format(schema["format"]):
+            keys.append(("format", schema["format"]))
+            language = self.automaton(keys[-1])
+            assert language is not None
+            size *= len(language.accepting)
+        if keys and size > self._limits.dfa_states // _MARGIN:
+            self.string(StringPart(low, high, frozenset(keys)))
+
+    def is_manageable(self, schema: dict[str, Any]) -> bool:
+        """Whether the string keywords of a schema are well-formed and :meth:`examine` passes."""
+        if "pattern" not in schema and "format" not in schema:
+            return True
+        if (
+            type(schema.get("minLength", 0)) is not int
+            or type(schema.get("maxLength", 0)) is not int
+            or type(schema.get("pattern", "")) is not str
+            or type(schema.get("format", "")) is not str
+        ):
+            return False
+        try:
+            self.examine(schema)
         except (GrammarError, LimitError):
             return False
         return True
@@ -152,9 +229,32 @@ class Languages:
         if part.excluded:
             made = made.difference(CharDFA.from_strings(part.excluded), limits=self._limits)
         if part.min > 0 or part.max is not None:
-            made = made.bounded(part.min, part.max, limits=self._limits)
+            names = " and ".join(repr(text) for _, text in sorted(part.languages))
+            made = made.bounded(part.min, part.max, limits=self._limits, culprit=names)
+            self._check_spellings(made, names)
         self._cache[key] = made
         return made
+
+    def _check_spellings(self, language: CharDFA, culprit: str) -> None:
+        """Stop before a language whose lowering would surely be too large.
+
+        A state from which characters above ASCII go on needs about two more, in the middle of
+        a character, for each border between their classes.
+        """
+        if len(language.accepting) < self._limits.byte_states >> 8:
+            return
+        borders = [c for c in language.cuts.tolist() if c > 0x80 and c not in (0xD800, 0xE000)]
+        beyond = language.interval_class[language.cuts > 0x80]
+        wide = int((language.trans[:, beyond] != 0).any(axis=1).sum())
+        needed = len(language.accepting) + 2 * len(borders) * wide
+        if needed > self._limits.byte_states:
+            raise LimitError(
+                stage="spelling of a string's characters",
+                limit="byte_states",
+                allowed=self._limits.byte_states,
+                actual=needed,
+                culprit=culprit,
+            )
 
     def has_string(self, part: StringPart) -> bool:
         """Whether a set of strings has a member; builds no automaton where that is plain."""
@@ -267,3 +367,24 @@ def _shortest(tree: Regular) -> int | None:
         length = _shortest(tree.item)
         return None if length is None else length * tree.min
     return None
+
+
+def _spelled_out(tree: Regular) -> int:
+    """How many characters a pattern has once its repeats are written out."""
+    total = 0
+    todo = [(tree, 1)]
+    while todo:
+        node, copies = todo.pop()
+        if isinstance(node, Concat):
+            todo.extend((item, copies) for item in node.items)
+        elif isinstance(node, Union):
+            todo.extend((option, copies) for option in node.options)
+        elif isinstance(node, Repeat):
+            todo.append((node.item, copies * max(1, node.min if node.max is None else node.max)))
+        elif isinstance(node, Look | Complement):
+            todo.append((node.item, copies))
+        elif isinstance(node, Intersect):
+            todo.extend((part, copies) for part in node.parts)
+        else:
+            total += copies
+    return total

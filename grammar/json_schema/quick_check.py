@@ -30,7 +30,7 @@ _Origin: TypeAlias = tuple[Any, ...]
 
 _ASK, _TYPE, _LIST, _NAMES, _NAMED, _PATTERNED, _SCHEMA, _ITEMS, _PREFIX = range(9)
 _COUNT, _NUMBER, _DIVISOR, _PATTERN, _STRING, _BRANCHES, _IN_PLACE, _REFERENCE = range(9, 17)
-_UNIQUE = 17
+_UNIQUE, _LENGTH = 17, 18
 
 # What to do for each keyword that the scan looks at; all others are annotations to it.
 _KINDS: dict[str, int] = {
@@ -45,8 +45,8 @@ _KINDS: dict[str, int] = {
     "prefixItems": _PREFIX,
     "minItems": _COUNT,
     "maxItems": _COUNT,
-    "minLength": _COUNT,
-    "maxLength": _COUNT,
+    "minLength": _LENGTH,
+    "maxLength": _LENGTH,
     "minimum": _NUMBER,
     "maximum": _NUMBER,
     "multipleOf": _DIVISOR,
@@ -160,6 +160,11 @@ def quick_check(sites: Sites, languages: Languages) -> list[Site] | None:
                     return None
             elif kind == _COUNT:
                 if type(value) is not int or value < 0:
+                    return None
+            elif kind == _LENGTH:
+                if type(value) is not int or value < 0:
+                    return None
+                if not languages.is_manageable(schema):
                     return None
             elif kind in (_NUMBER, _DIVISOR):
                 if type(value) not in _NUMBER_TYPES or not -_ENORMOUS < value < _ENORMOUS:

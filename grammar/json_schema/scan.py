@@ -220,6 +220,20 @@ def _count(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
         raise _malformed(site, keyword, value, "a non-negative integer")
 
 
+def _length(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+    _count(walk, site, keyword, value)
+    schema = site.schema
+    # Malformed neighbours are errors of their own.
+    if (
+        all(is_number(schema.get(other, 0)) for other in ("minLength", "maxLength"))
+        and isinstance(schema.get("pattern", ""), str)
+        and isinstance(schema.get("format", ""), str)
+    ):
+        if "pattern" in schema:
+            walk.languages.parse(schema["pattern"], site, ("pattern",))
+        walk.languages.examine(schema)
+
+
 def _number(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
     if not is_number(value):
         raise _malformed(site, keyword, value, "a number")
@@ -408,8 +422,8 @@ _CHECKS: dict[str, _Check] = {
     "contains": _contains,
     "minContains": _count,
     "maxContains": _most_contained,
-    "minLength": _count,
-    "maxLength": _count,
+    "minLength": _length,
+    "maxLength": _length,
     "pattern": _pattern,
     "format": _string,
     "minimum": _number,
