@@ -24,8 +24,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right, insort
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -50,8 +49,7 @@ _PLAIN_KEY: Final = re.compile(r"[ !#-.0-\[\]-~]*")
 """Names with one spelling: printable ASCII without quote, backslash and slash."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lexeme:
+class Lexeme(NamedTuple):
     """Where a thread in this lexeme starts.
 
     Attributes:
@@ -178,6 +176,8 @@ class LexemeStore:
         arena: the store block (``S_*``).
         closers_are_plain: no token that closes a string spells printable ASCII as ``\\u00XX``, so
             what closes any string closes any key.
+        known: lexemes by the identity of those leaves that the store keeps alive. Most leaves are
+            met again as the same objects, and hashing one takes longer than what is done with it.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -197,6 +197,7 @@ class LexemeStore:
         self._overrides = 0
         self.arena.array(L.S_CODE)[L.STATE_END] = L.FLAG_ACCEPTING | L.FLAG_FINAL
         self._lexemes: dict[ir.Expr, Lexeme] = {}
+        self.known: dict[int, Lexeme] = {}
         # String lexemes by their start state, for the analysis of their states.
         self._strings: dict[int, CharDFA] = {}
         self._string_starts: list[int] = []
@@ -220,7 +221,7 @@ class LexemeStore:
         """
         found = self._lexemes.get(expr)
         if found is None:
-            found = self._lexemes[expr] = self._add(expr)
+            found = self._lexemes[expr] = self.known[id(expr)] = self._add(expr)
         return found
 
     def _add(self, expr: ir.Expr) -> Lexeme:

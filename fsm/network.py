@@ -15,17 +15,25 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from time import perf_counter
+from typing import Final, TypeAlias
 
 from ..grammar import ir
 from . import layout as L
-from .lexemes import LexemeStore
+from .lexemes import Lexeme, LexemeStore
 from .memory import Arena
 
 __all__ = ["Network", "Repetition"]
 
-_INNER = frozenset((ir.Sequence, ir.Choice, ir.Ref, ir.Chain, ir.Repeat))
+_EPSILON: Final = L.EDGE_EPSILON
+_LEXEME: Final = L.EDGE_LEXEME
+_CALL: Final = L.EDGE_CALL
+
+_INNER: Final = frozenset((ir.Sequence, ir.Choice, ir.Ref, ir.Chain, ir.Repeat))
+
+_Edge: TypeAlias = tuple[int, int, int, int]
+"""Kind, lexeme start or rule, target position, counter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +51,8 @@ class Network:
     def __init__(self, grammar: ir.Grammar, store: LexemeStore, arena: Arena) -> None:
         self._grammar = grammar
         self._store = store
-        self._arena = arena
+        # Writing an element of an array takes twice as long.
+        self._block = arena.block.data
         self._edge_start = array("i")
         self._edge_count = array("i")
         self._final = array("B")
@@ -54,11 +63,15 @@ class Network:
         self._rule_start = array("i")
         self._rules: dict[ir.Key | Repetition, int] = {}
         self._keys: list[ir.Key | Repetition] = []
-        # The rule being built: edges by position, relative to the first one.
-        self._edges: list[list[tuple[int, int, int, int]]] = []
-        # ``(start, counter)`` of leaves and choices of leaves that are never empty, by identity:
-        # punctuation repeats, and the body is alive.
-        self._lexemes: dict[int, list[tuple[int, int]]] = {}
+        # The rules being built: edges by position, relative to the first one, and which rule
+        # starts where.
+        self._edges: list[list[_Edge]] = []
+        self._starts: list[tuple[int, int]] = []
+        # Their lexemes by the identity of leaves, and of choices of leaves: most repeat. The bodies
+        # are kept alive that long.
+        self._leaves: dict[int, Lexeme] = {}
+        self._choices: dict[int, list[Lexeme]] = {}
+        self._bodies: list[ir.Expr] = []
         self._publish()
 
     def rule(self, key: ir.Key | Repetition) -> int:
@@ -91,38 +104,25 @@ class Network:
 
     def expand(self, rule: int) -> int:
         """Add the positions of a rule -> its start. Raises what the grammar raises."""
-        start = self._build(rule)
-        self._publish()
-        return start
-
-    def _build(self, rule: int) -> int:
-        """What :meth:`expand` does, to be published later."""
-        key = self._keys[rule]
-        base = len(self._edge_start)
-        self._edges = [[], []]
-        self._lexemes.clear()
-        if isinstance(key, Repetition):
-            self._repetition(key, 0, 1)
-        else:
-            body = self._grammar.rule(key)
-            self._add(body, 0, 1)
-        self._append(base)
-        self._rule_start[rule] = base
-        return base
+        self._begin()
+        self._build(rule)
+        self._append()
+        return self._rule_start[rule]
 
     def expand_ahead(self, most: int, deadline: float) -> None:
-        """Expand the first rules in the order in which they are called.
+        """Expand the first rules in the order in which they are called, all in one go.
 
         Ends after ``most`` rules, or when ``perf_counter()`` is over ``deadline``.
         """
+        self._begin()
+        keys, rule_start = self._keys, self._rule_start
         rule = 0
-        try:
-            while rule < min(len(self._keys), most) and perf_counter() < deadline:
-                if self._rule_start[rule] < 0:
-                    self._build(rule)
-                rule += 1
-        finally:
-            self._publish()
+        while rule < len(keys) and rule < most and perf_counter() < deadline:
+            if rule_start[rule] < 0:
+                self._build(rule)
+            rule += 1
+        if self._starts:
+            self._append()
 
     def start_of(self, key: ir.Key) -> int:
         """Start position of a rule, which is expanded if it is not yet."""
@@ -132,15 +132,36 @@ class Network:
 
     # ------------------------------------------------------------------ building
 
+    def _begin(self) -> None:
+        self._edges = []
+        self._starts = []
+        self._leaves = {}
+        self._choices = {}
+        self._bodies = []
+
+    def _build(self, rule: int) -> None:
+        key = self._keys[rule]
+        edges = self._edges
+        start = len(edges)
+        edges.append([])
+        edges.append([])
+        self._starts.append((rule, start))
+        if type(key) is Repetition:
+            self._repetition(key, start, start + 1)
+        else:
+            body = self._grammar.rule(key)
+            self._bodies.append(body)
+            self._add(body, start, start + 1)
+
     def _new(self) -> int:
         self._edges.append([])
         return len(self._edges) - 1
 
     def _epsilon(self, source: int, target: int) -> None:
-        self._edges[source].append((L.EDGE_EPSILON, 0, target, 0))
+        self._edges[source].append((_EPSILON, 0, target, 0))
 
     def _call(self, key: ir.Key | Repetition, source: int, target: int) -> None:
-        self._edges[source].append((L.EDGE_CALL, self.rule(key), target, 0))
+        self._edges[source].append((_CALL, self.rule(key), target, 0))
 
     def _add(self, expr: ir.Expr, source: int, target: int) -> None:
         """Edges so that the texts of ``expr`` lead from ``source`` to ``target``.
@@ -148,59 +169,70 @@ class Network:
         Never adds an edge into ``source`` or out of ``target``.
         """
         if type(expr) is ir.Sequence:
-            items = expr.items
-            if not items:
-                self._epsilon(source, target)
-                return
-            edges = self._edges
-            known = self._lexemes
-            for item in items[:-1]:
-                middle = len(edges)
-                edges.append([])
-                # Most items are punctuation that was met before in this rule.
-                lexemes = known.get(id(item))
-                if lexemes is None:
-                    self._add(item, source, middle)
-                else:
-                    leaving = edges[source]
-                    for start, counter in lexemes:
-                        leaving.append((L.EDGE_LEXEME, start, middle, counter))
-                source = middle
-            self._add(items[-1], source, target)
+            self._sequence(expr.items, source, target)
         elif type(expr) is ir.Ref:
-            self._call(expr.key, source, target)
+            self._edges[source].append((_CALL, self.rule(expr.key), target, 0))
+        elif type(expr) is ir.Choice:
+            self._choice(expr, source, target)
         elif type(expr) is ir.Chain:
             self._chain(expr, source, target)
         elif type(expr) is ir.Repeat:
             self._repeat(expr, source, target)
         else:
-            lexemes = self._lexemes.get(id(expr))
-            if lexemes is None:
-                options = expr.options if type(expr) is ir.Choice else (expr,)
-                if any(type(option) in _INNER for option in options):
-                    for option in options:
-                        self._add(option, source, target)
-                    return
-                lexemes = self._lexemes_of(options)
-                if all(start != L.STATE_DEAD for start, _ in lexemes):
-                    self._lexemes[id(expr)] = lexemes
-            leaving = self._edges[source]
-            for start, counter in lexemes:
-                if start == L.STATE_DEAD:
-                    self._epsilon(source, target)
-                else:
-                    leaving.append((L.EDGE_LEXEME, start, target, counter))
+            start, counter, nullable = self._leaf(expr)
+            if nullable:
+                self._edges[source].append((_EPSILON, 0, target, 0))
+            if start:
+                self._edges[source].append((_LEXEME, start, target, counter))
 
-    def _lexemes_of(self, leaves: tuple[ir.Expr, ...]) -> list[tuple[int, int]]:
-        """``(start, counter)`` of each leaf; an empty text is the start ``STATE_DEAD``."""
-        result: list[tuple[int, int]] = []
-        for leaf in leaves:
-            lexeme = self._store.lexeme(leaf)
-            if lexeme.nullable:
-                result.append((L.STATE_DEAD, 0))
-            if lexeme.start != L.STATE_DEAD:
-                result.append((lexeme.start, lexeme.counter))
-        return result
+    def _leaf(self, expr: ir.Expr) -> Lexeme:
+        number = id(expr)
+        found = self._store.known.get(number) or self._leaves.get(number)
+        if found is None:
+            found = self._leaves[number] = self._store.lexeme(expr)
+        return found
+
+    def _choice(self, node: ir.Choice, source: int, target: int) -> None:
+        leaves = self._choices.get(id(node))
+        if leaves is None:
+            if not _INNER.isdisjoint(map(type, node.options)):
+                for option in node.options:
+                    self._add(option, source, target)
+                return
+            leaves = self._choices[id(node)] = list(map(self._leaf, node.options))
+        leaving = self._edges[source]
+        for start, counter, nullable in leaves:
+            if nullable:
+                leaving.append((_EPSILON, 0, target, 0))
+            if start:
+                leaving.append((_LEXEME, start, target, counter))
+
+    def _sequence(self, items: tuple[ir.Expr, ...], source: int, target: int) -> None:
+        edges, known = self._edges, self._store.known
+        if not items:
+            edges[source].append((_EPSILON, 0, target, 0))
+            return
+        left = len(items)
+        leaving = edges[source]
+        for item in items:
+            left -= 1
+            if left:
+                after = len(edges)
+                edges.append([])
+            else:
+                after = target
+            leaf = known.get(id(item))
+            if leaf is not None:
+                # Nearly all items, and the same as in ``_add``.
+                start, counter, nullable = leaf
+                if nullable:
+                    leaving.append((_EPSILON, 0, after, 0))
+                if start:
+                    leaving.append((_LEXEME, start, after, counter))
+            else:
+                self._add(item, source, after)
+            source = after
+            leaving = edges[source]
 
     def _repeat(self, node: ir.Repeat, source: int, target: int) -> None:
         if node.max == 0:
@@ -272,27 +304,31 @@ class Network:
             self._epsilon(present, target)
             self._add(node.separator, present, choose)
 
-    def _append(self, base: int) -> None:
+    def _append(self) -> None:
+        """Number the positions that were built, and let the engine see them."""
         edges = self._edges
-        counts = [len(leaving) for leaving in edges]
-        first = len(self._edge_kind)
-        self._edge_start.extend(accumulate(counts[:-1], initial=first))
-        self._edge_count.extend(counts)
-        # Position 1 is the rule's end, and nothing leads out of it.
-        self._final.frombytes(bytes((0, L.POSITION_FINAL | L.POSITION_TAIL)))
-        self._final.frombytes(bytes(len(edges) - 2))
-        flat = [edge for leaving in edges for edge in leaving]
-        if flat:
-            kinds, arguments, targets, counters = zip(*flat, strict=True)
+        base = len(self._edge_start)
+        counts = list(map(len, edges))
+        self._edge_start.fromlist(list(accumulate(counts[:-1], initial=len(self._edge_kind))))
+        self._edge_count.fromlist(counts)
+        final = bytearray(len(edges))
+        for rule, start in self._starts:
+            self._rule_start[rule] = base + start
+            # The position after the start is the rule's end, and nothing leads out of it.
+            final[start + 1] = L.POSITION_FINAL | L.POSITION_TAIL
+        self._final.frombytes(final)
+        if any(counts):
+            kinds, arguments, targets, counters = zip(*chain.from_iterable(edges), strict=True)
             self._edge_kind.frombytes(bytes(kinds))
-            self._edge_argument.extend(arguments)
-            self._edge_target.extend([base + target for target in targets])
-            self._edge_counter.extend(counters)
-        self._edges = []
+            self._edge_argument.fromlist(list(arguments))
+            self._edge_target.fromlist([base + target for target in targets])
+            self._edge_counter.fromlist(list(counters))
+        self._begin()
+        self._publish()
 
     def _publish(self) -> None:
         """Write the addresses; growing an array may have moved it."""
-        block = self._arena.block
+        block = self._block
         for slot, values in (
             (L.C_EDGE_START, self._edge_start),
             (L.C_EDGE_COUNT, self._edge_count),

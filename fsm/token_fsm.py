@@ -98,8 +98,9 @@ class TokenFSM:
         self._completion = ShortestCompletion(grammar, self._network, store, arena)
         with lock:
             deadline = perf_counter() + _SECONDS_AHEAD
-            position = self._network.start_of(grammar.start)
+            self._network.rule(grammar.start)
             self._network.expand_ahead(_RULES_AHEAD, deadline)
+            position = self._network.start_of(grammar.start)
             tables.provide_rows_ahead(max(deadline, perf_counter() + _SECONDS_AHEAD / 2))
             arena.array(L.C_CONT_POSITION)[L.CONTINUATION_START] = position
             self.start: int = self._run(L.OP_START, 0, 0)
