@@ -41,6 +41,7 @@ class GrammarError(MaskwrightError, ValueError):
         message: what is wrong and what to write instead.
         pointer: JSON Pointer into the schema (``"#/properties/a"``), if the input is a schema.
         line, column: 1-based position in the text, if the input is a text.
+        excerpt: that line with a mark below the place, shown after the message.
     """
 
     def __init__(
@@ -50,17 +51,21 @@ class GrammarError(MaskwrightError, ValueError):
         pointer: str | None = None,
         line: int | None = None,
         column: int | None = None,
+        excerpt: str | None = None,
     ) -> None:
         where = ""
         if pointer is not None:
             where = f" (at {pointer})"
         elif line is not None:
             where = f" (line {line}, column {column})"
+        if excerpt is not None:
+            where += f"\n{excerpt}"
         super().__init__(message + where)
         self.message = message
         self.pointer = pointer
         self.line = line
         self.column = column
+        self.excerpt = excerpt
 
 
 class UnsupportedSchemaError(GrammarError):

@@ -21,6 +21,7 @@ from weakref import WeakValueDictionary
 from ..errors import GrammarError, UnsatisfiableError
 from ..grammar import ir
 from ..grammar.automata.dfa import CharDFA
+from ..grammar.gbnf import gbnf_grammar
 from ..grammar.json_schema import JsonOptions, JsonSchemaGrammar
 from ..grammar.regex import fullmatch_language
 from ..grammar.static import StaticGrammar
@@ -141,6 +142,19 @@ class Compiler:
             raise UnsatisfiableError("choices is empty, so no text matches")
         language = CharDFA.from_strings(choices)
         return self.grammar(StaticGrammar({"start": ir.TextLexeme(language)}, "start"))
+
+    def gbnf(self, text: str, root: str = "root") -> TokenFSM:
+        """Texts of a grammar in GBNF, the notation of llama.cpp.
+
+        Args:
+            text: the rules; :mod:`maskwright.grammar.gbnf` describes the notation.
+            root: the rule to start with.
+
+        Raises:
+            GrammarError: the text is no grammar; with line and column.
+            UnsatisfiableError: no text matches.
+        """
+        return self.grammar(gbnf_grammar(text, root, limits=self.limits))
 
     @property
     def nbytes(self) -> int:

@@ -61,7 +61,7 @@ from .ir import (
     TextLexeme,
 )
 
-__all__ = ["NormalizedGrammar", "normalized"]
+__all__ = ["NormalizedGrammar", "components", "normalized"]
 
 _Rules: TypeAlias = dict[Key, Expr]
 
@@ -122,7 +122,7 @@ class NormalizedGrammar(Grammar):
         calls = {key: corners.left_calls(expr) for key, expr in rules.items()}
         self._systems: dict[Key, _System] = {}
         cycles: list[tuple[Key, ...]] = []
-        for component in _components(calls):
+        for component in components(calls):
             first = component[0]
             if len(component) > 1 or first in calls[first]:
                 system = _System({key: rules[key] for key in component}, corners)
@@ -343,8 +343,15 @@ def _is_nullable(expr: Expr, known: set[Key]) -> bool:
     return isinstance(expr, TextLexeme) and bool(expr.language.accepting[1])
 
 
-def _components(calls: Mapping[Key, dict[Key, None]]) -> list[list[Key]]:
-    """Strongly connected components (Tarjan, 1972), with an explicit stack."""
+def components(calls: Mapping[Key, dict[Key, None]]) -> list[list[Key]]:
+    """Strongly connected components (Tarjan, 1972), with an explicit stack.
+
+    Args:
+        calls: the keys that each key leads to, all of them keys themselves.
+
+    Returns:
+        The components, each after those that it leads to.
+    """
     index: dict[Key, int] = {}
     low: dict[Key, int] = {}
     open_: dict[Key, None] = {}
