@@ -11,6 +11,9 @@ from .matching import GrammarCompiler
 
 __all__ = ["CompilerCache", "compiler_for"]
 
+_KEPT_GRAMMARS = 8
+"""Schemas a compiler remembers between calls that nobody uses meanwhile."""
+
 
 class CompilerCache:
     """The most recently used compilers, each with its tokenizer.
@@ -62,7 +65,7 @@ def _build(tokenizer: Any, size: int, end_ids: tuple[int, ...]) -> GrammarCompil
     if not set(named) <= set(vocabulary.eos_ids):
         ends = dict.fromkeys((*named, *vocabulary.eos_ids))
         vocabulary = Vocabulary.from_tokenizer(tokenizer, size=size, eos_ids=ends)
-    compiler: GrammarCompiler = Compiler(vocabulary)
+    compiler: GrammarCompiler = Compiler(vocabulary, keep=_KEPT_GRAMMARS)
     return compiler
 
 

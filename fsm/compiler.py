@@ -6,7 +6,7 @@ One lock guards all of it. Kernels release the GIL while they hold that lock, so
 threads (a server's event loop, the thread that feeds the GPU) go on meanwhile.
 
 Requests repeat schemas. What was compiled is found again by its text and options as long as
-somebody uses it, and a few more are kept for the next request: masks are then warm from the start.
+somebody uses it, and with ``keep`` for the next request too: masks are then warm from the start.
 """
 
 from __future__ import annotations
@@ -41,12 +41,13 @@ class Compiler:
     Args:
         vocabulary: the model's tokens.
         limits: bounds on everything that can explode.
-        keep: how many of the grammars last asked for are kept for the next request, with their
-            masks, though nobody uses them meanwhile.
+        keep: how many of the schemas last asked for are kept for the next request, with their
+            masks, though nobody uses them meanwhile. None by default: servers have caches of
+            their own, and letting go of an old grammar would delay a new one.
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, *, limits: Limits = DEFAULT_LIMITS, keep: int = 4
+        self, vocabulary: Vocabulary, *, limits: Limits = DEFAULT_LIMITS, keep: int = 0
     ) -> None:
         self.vocabulary = vocabulary
         self.limits = limits
@@ -86,7 +87,7 @@ class Compiler:
             if fsm is None:
                 fsm = self.grammar(
                     JsonSchemaGrammar(
-                        value if text is None else json.loads(text),
+                        value,
                         options=options,
                         limits=self.limits,
                         cache=self._automata,
@@ -94,9 +95,10 @@ class Compiler:
                 )
                 if text is not None:
                     self._known[key] = fsm
-            if fsm in self._kept:
-                self._kept.remove(fsm)
-            self._kept.append(fsm)
+            if self._kept.maxlen:
+                if fsm in self._kept:
+                    self._kept.remove(fsm)
+                self._kept.append(fsm)
             return fsm
 
     def type(self, type_: Any, *, options: JsonOptions | None = None) -> TokenFSM:
@@ -163,22 +165,21 @@ class Compiler:
 
 
 def _read_schema(schema: Mapping[str, Any] | bool | str) -> tuple[Any, str | None]:
-    """The schema as Python objects, and its JSON text if it has one.
+    """A copy of the schema as Python objects, and its JSON text if it has one.
 
-    The text is what a grammar is built from, so that changing the objects later changes nothing.
+    Changing the caller's objects later changes nothing.
     """
-    value: Any = schema
     if isinstance(schema, str):
         try:
-            value = json.loads(schema)
+            return json.loads(schema), schema
         except json.JSONDecodeError as error:
             raise GrammarError(
                 f"the schema is not JSON text: {error.msg}", line=error.lineno, column=error.colno
             ) from error
-    elif isinstance(schema, Mapping) and type(schema) is not dict:
-        value = dict(schema)
+    value = dict(schema) if isinstance(schema, Mapping) else schema
     try:
-        return value, json.dumps(value)
+        text = json.dumps(value)
     except (TypeError, ValueError, RecursionError):
         # Not JSON, at some place: the reader of schemas says where.
         return value, None
+    return json.loads(text), text
