@@ -35,7 +35,7 @@ __all__ = ["DEAD", "TokenFSM"]
 DEAD: Final = L.CONFIG_DEAD
 """The node after a token that is not allowed."""
 
-_RULES_AHEAD: Final = 64
+_RULES_AHEAD: Final = 24
 _SECONDS_AHEAD: Final = 0.004
 """How many rules a new FSM expands, and for how long it does so and computes rows, before anyone
 waits for a mask. Enough for most grammars whole; the rest of a large one is done when reached."""
