@@ -1,7 +1,7 @@
 """Objects as rules.
 
 Most objects are one :class:`.ir.Chain`: declared members in order, those that may be missing
-optional, then undeclared ones. Two things need more state than a chain has, and get rules for
+optional, then undeclared ones. Three things need more state than a chain has, and get rules for
 what is left of the object (its *tail*) instead, computed as a parse gets there:
 
 * bounds on the number of members: how many more are needed and allowed;
@@ -10,7 +10,9 @@ what is left of the object (its *tail*) instead, computed as a parse gets there:
   can too, but JSON texts may repeat keys and the last one counts, so after an undeclared
   member met an obligation, later ones whose key it concerns must not undo it: they are held to
   its term as well. (An object whose members violate S first and last and not in between is
-  thereby lost, as are other orders of declared members.)
+  thereby lost, as are other orders of declared members.);
+* members in any order (``property_order="any"``): which declared ones have been written, as a
+  set of bits. A text of n members goes through n of the 2^n sets, and only those are made.
 
 Undeclared keys are a partition: an atom for each set of patterns that a key can match, all
 declared names taken out.
@@ -95,9 +97,11 @@ class _Members:
     declared: tuple[_Declared, ...]
     atoms: tuple[_Atom, ...]
     terms: tuple[Term, ...]  # of the obligations
-    required_after: list[int]
+    required: int  # bit i: declared member i
     steps: dict[tuple[int, Obliged, Obliged], list[_Step]] = field(default_factory=dict)
-    known: dict[tuple[int, int, int | None, Obliged, Obliged], bool] = field(default_factory=dict)
+    known: dict[tuple[int, int, int | None, Obliged, Obliged, int], bool] = field(
+        default_factory=dict
+    )
 
 
 class ObjectRules:
@@ -115,6 +119,7 @@ class ObjectRules:
         # Objects with tails by number: the number stands in the key, a node is costly to hash.
         self._objects: list[_Members] = []
         self._numbers: dict[ObjectNode, int] = {}
+        self._is_ordered = normalizer.options.property_order == "schema"
 
     def any_object(self) -> Expr:
         """Every object."""
@@ -130,8 +135,10 @@ class ObjectRules:
             yield from self._with_tails(node, declared)
             return
         n_required = sum(member.required for member in declared)
-        if node.min <= n_required and (
-            node.max is None or (node.max >= len(declared) and not self._atoms(node))
+        if (
+            (self._is_ordered or len(declared) + bool(self._atoms(node)) <= 1)
+            and node.min <= n_required
+            and (node.max is None or (node.max >= len(declared) and not self._atoms(node)))
         ):
             yield self._chain(node, declared)
         else:
@@ -318,20 +325,18 @@ class ObjectRules:
         number = self._numbers.get(node)
         if number is None:
             number = self._numbers[node] = len(self._objects)
-            required = [0]
-            for member in reversed(declared):
-                required.append(required[-1] + member.required)
             self._objects.append(
                 _Members(
                     tuple(declared),
                     self._atoms(node),
                     tuple(obligation.term for obligation in node.obligations),
-                    required[::-1],
+                    sum(1 << i for i, member in enumerate(declared) if member.required),
                 )
             )
         pending = frozenset(range(len(node.obligations)))
         if self._can_end(self._objects[number], 0, node.min, node.max, pending, _NONE):
-            yield self._enclosed(self.tail(number, 0, node.min, node.max, True, pending, _NONE))
+            tail = self.tail if self._is_ordered else self.unordered_tail
+            yield self._enclosed(tail(number, 0, node.min, node.max, True, pending, _NONE))
 
     def tail(
         self,
@@ -386,6 +391,39 @@ class ObjectRules:
             options.append(_NOTHING)
         return choice(options)
 
+    def unordered_tail(
+        self,
+        number: int,
+        used: int,
+        least: int,
+        most: int | None,
+        first: bool,
+        pending: Obliged,
+        guarded: Obliged,
+    ) -> Expr:
+        """Members in any order, without the declared ones whose bits are in ``used``.
+
+        Args: otherwise as for :meth:`tail`.
+        """
+        members = self._objects[number]
+        end = len(members.declared)
+        options: list[Expr] = []
+        fewer = max(least - 1, 0)
+        left = None if most is None else most - 1
+        for i in range(end + 1) if most != 0 else ():
+            if used >> i & 1:
+                continue
+            after = used | 1 << i if i < end else used
+            for step in self._steps(members, i, pending, guarded):
+                obliged = step.pending, step.guarded
+                if self._can_end(members, 0, fewer, left, *obliged, after):
+                    rest = Ref(("unordered", number, after, fewer, left, False, *obliged))
+                    parts = (step.member, rest)
+                    options.append(Sequence(parts if first else (self._signs.comma, *parts)))
+        if least == 0 and not pending and not members.required & ~used:
+            options.append(_NOTHING)
+        return choice(options)
+
     def _steps(
         self, members: _Members, index: int, pending: Obliged, guarded: Obliged
     ) -> list[_Step]:
@@ -422,23 +460,30 @@ class ObjectRules:
         most: int | None,
         pending: Obliged,
         guarded: Obliged,
+        used: int = 0,
     ) -> bool:
-        """Whether the members from ``index`` on can be as these ask."""
-        if most is not None and (members.required_after[index] > most or least > most):
-            return False
+        """Whether the members from ``index`` on but those ``used`` can be as these ask.
+
+        Their order does not matter for that.
+        """
         end = len(members.declared)
+        while used >> index & 1:
+            index += 1
+        needed = ((members.required & ~used) >> index).bit_count()
+        if most is not None and (needed > most or least > most):
+            return False
         if not pending:
-            if end - index >= least:
+            if end - index - (used >> index).bit_count() >= least:
                 return True
             return bool(self._steps(members, end, pending, guarded))
-        key = (index, least, most, pending, guarded)
+        key = (index, least, most, pending, guarded, used)
         found = members.known.get(key)
         if found is None:
             found = False
             fewer = max(least - 1, 0)
             left = None if most is None else most - 1
             if index < end and not members.declared[index].required:
-                found = self._can_end(members, index + 1, least, most, pending, guarded)
+                found = self._can_end(members, index + 1, least, most, pending, guarded, used)
             if not found and most != 0:
                 for step in self._steps(members, index, pending, guarded):
                     # Another undeclared member that meets nothing brings nothing closer.
@@ -451,6 +496,7 @@ class ObjectRules:
                         left,
                         step.pending,
                         step.guarded,
+                        used,
                     ):
                         found = True
                         break

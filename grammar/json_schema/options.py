@@ -8,9 +8,10 @@ from typing import Literal, get_args
 from ...errors import GrammarError
 from .numbers import DigitBounds
 
-__all__ = ["FLEXIBLE_RUN", "INDENT_LIMIT", "JsonOptions", "WhitespaceMode"]
+__all__ = ["FLEXIBLE_RUN", "INDENT_LIMIT", "JsonOptions", "PropertyOrder", "WhitespaceMode"]
 
 WhitespaceMode = Literal["default", "compact", "flexible"]
+PropertyOrder = Literal["schema", "any"]
 
 INDENT_LIMIT = 40
 """Spaces or tabs after a newline in whitespace mode ``"default"``."""
@@ -20,7 +21,7 @@ FLEXIBLE_RUN = 64
 
 _ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("whitespace", get_args(WhitespaceMode)),
-    ("property_order", ("schema",)),
+    ("property_order", get_args(PropertyOrder)),
     ("additional_properties", ("schema", "closed")),
     ("formats", ("assert", "annotate")),
 )
@@ -36,7 +37,8 @@ class JsonOptions:
             ``"compact"`` is none at all; ``"flexible"`` is up to :data:`FLEXIBLE_RUN`
             blanks, tabs and line ends wherever JSON allows them, around the text too.
         property_order: ``"schema"``: declared properties in the order of the schema, then
-            additional ones.
+            additional ones. ``"any"``: in any order, each declared one at most once. What a
+            parse has seen is then part of its state, so masks are shared by fewer texts.
         additional_properties: ``"schema"``: undeclared properties as the schema says;
             ``"closed"``: objects that say nothing about them have none.
         digits: bounds on the digits of a number.
@@ -46,7 +48,7 @@ class JsonOptions:
     """
 
     whitespace: WhitespaceMode = "default"
-    property_order: Literal["schema", "any"] = "schema"
+    property_order: PropertyOrder = "schema"
     additional_properties: Literal["schema", "closed"] = "schema"
     digits: DigitBounds = field(default_factory=DigitBounds)
     formats: Literal["assert", "annotate"] = "assert"

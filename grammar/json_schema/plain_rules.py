@@ -48,6 +48,7 @@ class PlainRules:
         self._normalizer = normalizer
         self._algebra = normalizer.algebra
         self._signs = signs
+        self._is_ordered = normalizer.options.property_order == "schema"
         # The texts of children are read here, so nothing may change their meaning.
         self._is_on = (
             normalizer.options.additional_properties == "schema"
@@ -61,7 +62,7 @@ class PlainRules:
             return None
         kind = schema.get("type")
         if kind == "object":
-            if _BEYOND_OBJECTS.isdisjoint(schema):
+            if self._is_ordered and _BEYOND_OBJECTS.isdisjoint(schema):
                 return self._object(site, schema)
         elif kind == "array" and _BEYOND_ARRAYS.isdisjoint(schema):
             return self._array(site, schema)

@@ -6,8 +6,8 @@ Rule keys:
 * ``"value"``, ``"object"``, ``"array"``: any JSON value, object, array; these are the same for
   all schemas;
 * ``"text"``: the start, where blanks may stand around the text;
-* tuples: the rest of an array or of a counted object, see :meth:`Rules._array_tail` and
-  :meth:`.object_rules.ObjectRules.tail`.
+* tuples: the rest of an array or of an object, see :meth:`Rules._array_tail`,
+  :meth:`.object_rules.ObjectRules.tail` and :meth:`.object_rules.ObjectRules.unordered_tail`.
 
 Scalars are written in place where that builds no automaton, everything else is a reference, so
 a rule costs what one level of the schema costs. Nothing that holds no value is ever offered:
@@ -80,6 +80,8 @@ class Rules:
                 return self._array_tail(*rest)
             if kind == "members":
                 return self.objects.tail(*rest)
+            if kind == "unordered":
+                return self.objects.unordered_tail(*rest)
         if key == "value":
             return Choice(
                 (
