@@ -22,6 +22,7 @@ __all__ = ["ENGINES", "Engine", "Grammar", "Session", "build_engine", "new_bitma
 # Engine name -> the packages whose versions identify it.
 ENGINES = {
     "maskwright": ("maskwright", "numba", "numpy"),
+    "maskwright_any_order": ("maskwright", "numba", "numpy"),
     "llguidance": ("llguidance",),
     "xgrammar": ("xgrammar",),
     "outlines_core": ("outlines_core",),

@@ -65,15 +65,22 @@ class Compiler:
             return TokenFSM(grammar, self._store, self._tables, self._pool, self.limits, self._lock)
 
     def json_schema(
-        self, schema: Mapping[str, Any] | bool | str, *, options: JsonOptions | None = None
+        self,
+        schema: Mapping[str, Any] | bool | str,
+        *,
+        options: JsonOptions | None = None,
+        registry: Any = None,
     ) -> TokenFSM:
         """JSON texts that are valid against a JSON Schema.
 
-        The same schema with the same options gives the same FSM again.
+        The same schema with the same options gives the same FSM again, unless there is a
+        registry.
 
         Args:
             schema: the schema as Python objects, or as JSON text.
             options: whitespace, property order, digit bounds, …
+            registry: a ``referencing.Registry`` with other documents that the schema refers
+                to. Nothing is ever fetched over the network.
 
         Raises:
             GrammarError: not a valid schema.
@@ -81,6 +88,8 @@ class Compiler:
             UnsatisfiableError: no JSON text is valid.
         """
         value, text = _read_schema(schema)
+        if registry is not None:  # what it holds is no part of the text
+            text = None
         key = ("json schema", text, options)
         with self._lock:
             fsm = None if text is None else self._known.get(key)
@@ -89,6 +98,7 @@ class Compiler:
                     JsonSchemaGrammar(
                         value,
                         options=options,
+                        registry=registry,
                         limits=self.limits,
                         cache=self._automata,
                     )

@@ -105,7 +105,7 @@ _BY_URI = tuple((f"json-schema.org/{name}/schema", d) for name, d in _DIALECTS.i
 
 LENIENT = Dialect(
     "unnamed",
-    _DRAFT2020 | _DRAFT7,
+    _EVERY,
     "$id",
     ref_hides_siblings=False,
     strict_integer=False,

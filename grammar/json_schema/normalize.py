@@ -29,7 +29,7 @@ from .options import JsonOptions
 from .questions import Goal, Kind, Solver, Steps
 from .quick_look import QuickLook
 from .scan import refers_to_itself
-from .sites import Site
+from .sites import REFERENCES, Site
 from .terms import IN_PLACE
 
 __all__ = ["Normalizer"]
@@ -148,11 +148,11 @@ class Normalizer(Solver):
         result = self._reader.read(site)
         if IN_PLACE.isdisjoint(schema):
             return result
-        if "$ref" in schema:
-            part = yield from self._part(
-                site, algebra.term(algebra.sites.resolve(site, schema["$ref"])), loose
-            )
-            result = algebra.intersect(result, part)
+        for keyword in REFERENCES:
+            if keyword in schema:
+                target = algebra.sites.resolve(site, schema[keyword], keyword)
+                part = yield from self._part(site, algebra.term(target), loose)
+                result = algebra.intersect(result, part)
         for i in range(len(schema.get("allOf", ()))):
             part = yield from self._part(site, algebra.child(site, "allOf", i), loose)
             result = algebra.intersect(result, part)

@@ -337,6 +337,8 @@ _COSTLY = frozenset(
         "not",
         "if",
         "$ref",
+        "$dynamicRef",
+        "$recursiveRef",
         "dependencies",
         "dependentRequired",
         "dependentSchemas",

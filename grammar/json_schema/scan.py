@@ -376,7 +376,7 @@ def _dependent(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
 def _reference(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
     if not isinstance(value, str):
         raise _malformed(site, keyword, value, "a string (a URI reference)")
-    walk.apply(site, walk.sites.resolve(site, value), keyword)
+    walk.apply(site, walk.sites.resolve(site, value, keyword), keyword)
 
 
 def _contains(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
@@ -439,8 +439,8 @@ _CHECKS: dict[str, _Check] = {
     "then": _in_place,
     "else": _in_place,
     "$ref": _reference,
-    "$dynamicRef": _unsupported,
-    "$recursiveRef": _unsupported,
+    "$dynamicRef": _reference,
+    "$recursiveRef": _reference,
     "unevaluatedItems": _unsupported,
     "unevaluatedProperties": _unsupported,
 }

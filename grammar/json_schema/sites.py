@@ -7,6 +7,12 @@ an ``$id`` of its own: the base that references below it resolve against.
 
 References never touch the network: what is in no document at hand is looked up in the
 ``referencing.Registry`` that the user passed, then among the published meta-schemas.
+
+What ``$dynamicRef`` and ``$recursiveRef`` mean depends on the way a validator came: the first
+resource on it that has the anchor. Sites do not know their way, so all ways are looked at once:
+where each meets the same resource first, that is what the reference means, everywhere. Else it
+is refused (exactness would need a copy of the schema for each way).
+
 Documents are indexed (``$id``, ``$anchor``) only when a reference other than a local pointer
 turns up.
 
@@ -21,10 +27,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
-from ...errors import GrammarError
+from ...errors import GrammarError, UnsupportedSchemaError
 from .dialects import Dialect, dialect_of
 
-__all__ = ["Resource", "Site", "Sites", "escape_token"]
+__all__ = ["REFERENCES", "Resource", "Site", "Sites", "escape_token"]
+
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 # Keywords whose value is a subschema, a list of them, or a map of them by name.
 _ONE = frozenset(
@@ -46,6 +54,8 @@ _MANY = frozenset(("allOf", "anyOf", "oneOf", "prefixItems", "items"))
 _NAMED = frozenset(
     ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"]
 )
+
+_DEFINITIONS = frozenset(("$defs", "definitions"))
 
 
 def escape_token(token: object) -> str:
@@ -142,8 +152,9 @@ class Sites:
         self._by_identity: dict[tuple[int, int], Site] = {}
         self._resources: dict[str, Resource] = {}
         self._anchors: dict[str, Site] = {}
+        self._dynamic_anchors: dict[str, Site] = {}
         # By the identity of the resource that they stand in; sites keep resources alive.
-        self._resolved: dict[tuple[int, str], Site] = {}
+        self._resolved: dict[tuple[int, str, str], Site] = {}
         self._indexed: set[int] = set()
         self._count = 0
         self._embedded: dict[int, Resource] = {}
@@ -239,12 +250,76 @@ class Sites:
     # ------------------------------------------------------------------ references
 
     def resolve(self, site: Site, reference: str, keyword: str = "$ref") -> Site:
-        """The site that a reference at ``site`` means. Raises ``GrammarError``."""
-        key = (id(site.resource), reference)
+        """The site that a reference at ``site`` means.
+
+        Raises:
+            GrammarError: it has no target.
+            UnsupportedSchemaError: it is dynamic and has several.
+        """
+        key = (id(site.resource), reference, keyword)
         found = self._resolved.get(key)
         if found is None:
-            found = self._resolved[key] = self._resolve(site, reference, keyword)
+            found = self._resolve(site, reference, keyword)
+            if keyword != "$ref":
+                found = self._dynamic(site, reference, keyword, found)
+            self._resolved[key] = found
         return found
+
+    def _dynamic(self, site: Site, reference: str, keyword: str, static: Site) -> Site:
+        """What a dynamic reference means whose target would be ``static`` without its anchor."""
+        name = None if keyword == "$recursiveRef" else unquote(urldefrag(reference)[1])
+        bearer = self._bearer(static.resource, name)
+        if bearer is None or (name is not None and bearer is not static):
+            return static
+        targets = self._first_bearers(name)
+        if len(targets) > 1:
+            raise UnsupportedSchemaError(
+                f"{keyword} {reference!r} means different subschemas on different ways through "
+                f"the schema ({', '.join(t.pointer for t in targets)}), which is not enforced; "
+                "refer to one of them with $ref",
+                keyword=keyword,
+                pointer=site.pointer,
+            )
+        return targets[0] if targets else static
+
+    def _bearer(self, resource: Resource, name: str | None) -> Site | None:
+        """The site of a resource with a dynamic anchor (``None``: the recursive one), if any."""
+        if name is not None:
+            self._index_all()
+            return self._dynamic_anchors.get(f"{resource.base}#{name}")
+        root = resource.root
+        if isinstance(root, dict) and root.get("$recursiveAnchor") is True:
+            return self._site(root, resource, None, ())
+        return None
+
+    def _first_bearers(self, name: str | None) -> list[Site]:
+        """The anchors in those resources that some way from the root meets first.
+
+        Other dynamic references on the way count as leading to all they could mean.
+        """
+        found: dict[Site, None] = {}
+        pending = [self.root]
+        seen = {self.root}
+        while pending:
+            site = pending.pop()
+            bearer = self._bearer(site.resource, name)
+            if bearer is not None:
+                found[bearer] = None
+                continue
+            if not isinstance(site.schema, dict):
+                continue
+            reached = list(self._children(site, definitions=False))
+            for keyword in REFERENCES:
+                reference = site.schema.get(keyword)
+                if isinstance(reference, str):
+                    reached.append(self._resolve(site, reference, keyword))
+                    if keyword != "$ref":
+                        reached.extend(self._dynamic_anchors.values())
+            for child in reached:
+                if child not in seen:
+                    seen.add(child)
+                    pending.append(child)
+        return list(found)
 
     def _resolve(self, site: Site, reference: str, keyword: str) -> Site:
         if reference.startswith("#"):
@@ -337,6 +412,8 @@ class Sites:
             names.append(identifier[1:])
         for name in names:
             if isinstance(name, str):
+                if name == schema.get("$dynamicAnchor"):
+                    self._dynamic_anchors.setdefault(f"{resource.base}#{name}", site)
                 self._anchors.setdefault(f"{resource.base}#{name}", site)
 
     def _walk(self, site: Site) -> Iterator[Site]:
@@ -346,13 +423,21 @@ class Sites:
             if not isinstance(site.schema, dict):
                 continue
             yield site
-            for keyword, value in site.schema.items():
-                if keyword in _ONE and isinstance(value, dict):
-                    pending.append(self.child(site, keyword))
-                elif keyword in _MANY and isinstance(value, list):
-                    pending.extend(self.child(site, keyword, i) for i in range(len(value)))
-                elif keyword in _NAMED and isinstance(value, dict):
-                    pending.extend(self.child(site, keyword, name) for name in value)
+            pending.extend(self._children(site, definitions=True))
+
+    def _children(self, site: Site, *, definitions: bool) -> Iterator[Site]:
+        """The subschemas directly below, those that only references reach on request."""
+        for keyword, value in site.schema.items():
+            if keyword in _ONE and isinstance(value, dict):
+                yield self.child(site, keyword)
+            elif keyword in _MANY and isinstance(value, list):
+                yield from (self.child(site, keyword, i) for i in range(len(value)))
+            elif (
+                keyword in _NAMED
+                and isinstance(value, dict)
+                and (definitions or keyword not in _DEFINITIONS)
+            ):
+                yield from (self.child(site, keyword, name) for name in value)
 
 
 def _no_target(site: Site, reference: str, keyword: str, why: str) -> GrammarError:

@@ -16,7 +16,7 @@ from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from .nodes import FALSE, TRUE, Literal, Negation, Term
-from .sites import Site, Sites
+from .sites import REFERENCES, Site, Sites
 
 __all__ = ["ASSERTIONS", "BARE_TYPE", "IN_PLACE", "Terms"]
 
@@ -42,7 +42,6 @@ BARE_TYPE = frozenset(["type", "title", "description", "default", "examples", "e
 """Keywords of a subschema that is a type and annotations."""
 _SHAPE_VALUES = 20
 _SHAPE_DEPTH = 3
-_REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 
 _FIRST_UID = 2
 """TRUE and FALSE have the numbers below."""
@@ -84,6 +83,8 @@ ASSERTIONS: frozenset[str] = frozenset(
         "not",
         "if",
         "$ref",
+        "$dynamicRef",
+        "$recursiveRef",
     ]
 )
 
@@ -95,6 +96,8 @@ IN_PLACE = frozenset(
         "not",
         "if",
         "$ref",
+        "$dynamicRef",
+        "$recursiveRef",
         "dependencies",
         "dependentRequired",
         "dependentSchemas",
@@ -142,7 +145,8 @@ class Terms:
                 found = self.negate(self.term(inner)) if inner.schema is not schema else None
                 found = found or self._intern((target,))
                 break
-            if len(relevant) > 1 or "$ref" not in relevant:
+            (keyword, *others) = relevant
+            if others or keyword not in REFERENCES:
                 found = self._of_site.get(target.uid)
                 if found is None:
                     shape = self._shape(target, relevant)
@@ -152,7 +156,7 @@ class Terms:
                         if shape is not None:
                             self._of_shape[shape] = found
                 break
-            target = self.sites.resolve(target, schema["$ref"])
+            target = self.sites.resolve(target, schema[keyword], keyword)
             if target in seen:  # a loop of references: normalising it reports that
                 found = self._intern((site,))
                 break
@@ -180,7 +184,7 @@ class Terms:
                 # A reference may lead back here.
                 inner: Any = value
                 for _ in range(_SHAPE_DEPTH):
-                    if isinstance(inner, dict) and not _REFERENCES.isdisjoint(inner):
+                    if isinstance(inner, dict) and any(word in inner for word in REFERENCES):
                         return None
                     inner = inner.get("items") if isinstance(inner, dict) else None
                 if isinstance(inner, dict):
