@@ -101,10 +101,11 @@ class Algebra(Terms):
             self._products += 1
             return meet(left[0], right[0])
         self._products += len(left) * len(right)
-        self._check_count(self._products)
+        self.check_count(self._products)
         return tuple(dict.fromkeys(node for x in left for y in right for node in meet(x, y)))
 
-    def _check_count(self, count: int) -> None:
+    def check_count(self, count: int) -> None:
+        """Raise ``LimitError`` for more alternatives than a schema may combine."""
         allowed = self._limits.alternatives
         if count > allowed:
             raise LimitError(
@@ -200,7 +201,7 @@ class Algebra(Terms):
                     term = self.conjoin((named[key], obligation.term))
                     if term is not FALSE:
                         found.append(({**named, key: term}, required | {key}))
-            self._check_count(len(found))
+            self.check_count(len(found))
             alternatives = found
         return tuple(
             dict.fromkeys(

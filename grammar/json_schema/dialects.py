@@ -75,6 +75,7 @@ class Dialect:
         id_keyword: what names a resource.
         ref_hides_siblings: ``$ref`` makes every other keyword beside it an annotation.
         strict_integer: ``1.0`` is not an integer (draft 4 only).
+        contains_evaluates: ``unevaluatedItems`` spares what ``contains`` found.
         boolean_exclusive: ``exclusiveMinimum`` modifies ``minimum`` (``None``: either form).
     """
 
@@ -84,6 +85,7 @@ class Dialect:
     ref_hides_siblings: bool
     strict_integer: bool
     boolean_exclusive: bool | None
+    contains_evaluates: bool = True
     unknown: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -96,7 +98,7 @@ _DIALECTS = {
         Dialect("draft-04", _DRAFT4, "id", True, True, True),
         Dialect("draft-06", _DRAFT6, "$id", True, False, False),
         Dialect("draft-07", _DRAFT7, "$id", True, False, False),
-        Dialect("draft/2019-09", _DRAFT2019, "$id", False, False, False),
+        Dialect("draft/2019-09", _DRAFT2019, "$id", False, False, False, contains_evaluates=False),
         Dialect("draft/2020-12", _DRAFT2020, "$id", False, False, False),
     )
 }

@@ -180,7 +180,10 @@ class KeywordReader:
             names=algebra.child(site, "propertyNames") if "propertyNames" in schema else TRUE,
             min=int(schema.get("minProperties", 0)),
             max=None if high is None else int(high),
-            shut=closing and "properties" in schema and "additionalProperties" not in schema,
+            shut=closing
+            and "properties" in schema
+            and "additionalProperties" not in schema
+            and "unevaluatedProperties" not in schema,
         )
         return algebra.resolved(node)
 

@@ -19,9 +19,11 @@ for nothing, which is still exact.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 from .algebra import Algebra
+from .evaluation import UNSEEN, CasesOf, FormsOf
 from .inhabitants import Inhabitants
 from .keywords import KeywordReader
 from .nodes import EVERYTHING, FALSE, NOTHING, TRUE, Negation, Normal, ObjectNode, Term
@@ -30,16 +32,21 @@ from .questions import Goal, Kind, Solver, Steps
 from .quick_look import QuickLook
 from .scan import refers_to_itself
 from .sites import REFERENCES, Site
-from .terms import IN_PLACE
+from .terms import IN_PLACE, UNEVALUATED
 
 __all__ = ["Normalizer"]
 
 _KNOWN: dict[Goal, Any] = {
-    Goal(kind, term, loose): form if kind is Kind.FORM else term is TRUE
-    for kind in (Kind.FORM, Kind.INHABITED)
-    for term, form in ((TRUE, EVERYTHING), (FALSE, NOTHING))
+    Goal(kind, term, loose): answer
+    for kind, everything, nothing in (
+        (Kind.FORM, EVERYTHING, NOTHING),
+        (Kind.CASES, ((EVERYTHING, UNSEEN),), ()),
+        (Kind.INHABITED, True, False),
+    )
+    for term, answer in ((TRUE, everything), (FALSE, nothing))
     for loose in (False, True)
 }
+_Ways: TypeAlias = FormsOf | CasesOf
 _NEGATING = frozenset(["not", "if", "dependencies", "dependentRequired", "dependentSchemas"])
 
 
@@ -53,6 +60,8 @@ class Normalizer(Solver):
         self._reader = KeywordReader(algebra, options)
         self._quick_look = QuickLook(algebra, self._reader)
         self._inhabitants = Inhabitants(algebra)
+        self._forms = FormsOf(algebra, self._reader)
+        self._cases = CasesOf(algebra, self._reader)
         # Terms and sites whose loose form may hold more values than the exact one.
         self._approximate: set[Term | Site] = set()
         self._exact: dict[Term, Normal] = {TRUE: EVERYTHING, FALSE: NOTHING}
@@ -89,6 +98,8 @@ class Normalizer(Solver):
         subject = goal.subject
         if goal.kind is Kind.INHABITED:
             return self._quick_look.is_inhabited(subject) or None
+        if goal.kind is not Kind.FORM:
+            return None
         if isinstance(subject, Term):
             if len(subject.literals) != 1:
                 return None
@@ -106,99 +117,124 @@ class Normalizer(Solver):
             return self._inhabitants.of_term(subject, loose)
         if goal.kind is Kind.OVERLAP:
             return self._inhabitants.of_form(subject, loose)
-        return (
-            self._term(subject, loose) if isinstance(subject, Term) else self._site(subject, loose)
-        )
+        ways = self._cases if goal.kind is Kind.CASES else self._forms
+        if isinstance(subject, Term):
+            return self._term(subject, loose, ways)
+        return self._site(subject, loose, ways)
 
-    def reentered(self, goals: list[Goal]) -> Normal:
+    def reentered(self, goals: list[Goal]) -> Any:
         """See :meth:`.Solver.reentered`."""
         if all(map(_is_monotone, goals)):
             # The least fixpoint of a union: f(nothing), since f is monotone value by value.
-            return NOTHING
+            return NOTHING if goals[0].kind is Kind.FORM else ()
         subject = goals[0].subject
         raise refers_to_itself(subject if isinstance(subject, Site) else subject.site)
 
     # ------------------------------------------------------------------ normal forms
 
-    def _part(self, whole: Term | Site, part: Term | Site, loose: bool) -> Steps:
-        """The form of a part in place; looseness is inherited."""
-        form = yield Goal(Kind.FORM, part, loose)
+    def _part(self, whole: Term | Site, part: Term | Site, loose: bool, ways: _Ways) -> Steps:
+        """The form or cases of a part in place; looseness is inherited."""
+        kind = Kind.CASES if ways.splits else Kind.FORM
+        found = yield Goal(kind, part, loose)
         if part in self._approximate:
             self._approximate.add(whole)
-        return form
+        return found
 
-    def _term(self, term: Term, loose: bool) -> Steps:
+    def _term(self, term: Term, loose: bool, ways: _Ways) -> Steps:
         algebra = self.algebra
-        result = EVERYTHING
+        result: Any = ways.of(EVERYTHING)
         for literal in term.literals:
             if isinstance(literal, Site):
-                part = yield from self._part(term, literal, loose)
+                part = yield from self._part(term, literal, loose, ways)
             else:
                 inner = yield Goal(Kind.FORM, literal.term, loose)
                 if loose and literal.term in self._approximate:
                     # Its complement would hold too little; everything is loose enough.
                     self._approximate.add(term)
                     continue
-                part = algebra.complement(inner, literal.term.site)
-            result = algebra.intersect(result, part)
+                part = ways.of(algebra.complement(inner, literal.term.site))
+            result = ways.both(result, part)
         return result
 
-    def _site(self, site: Site, loose: bool) -> Steps:
+    def _site(self, site: Site, loose: bool, ways: Any) -> Steps:
         algebra, schema = self.algebra, site.schema
-        result = self._reader.read(site)
+        is_restricted = not UNEVALUATED.isdisjoint(schema)
+        if is_restricted and not ways.splits:
+            cases = yield Goal(Kind.CASES, site, loose)
+            return self._cases.form(cases)
+        result = ways.own(site)
         if IN_PLACE.isdisjoint(schema):
             return result
+
+        def part_at(*tokens: object) -> Steps:
+            return self._part(site, algebra.child(site, *tokens), loose, ways)
+
         for keyword in REFERENCES:
             if keyword in schema:
                 target = algebra.sites.resolve(site, schema[keyword], keyword)
-                part = yield from self._part(site, algebra.term(target), loose)
-                result = algebra.intersect(result, part)
+                part = yield from self._part(site, algebra.term(target), loose, ways)
+                result = ways.both(result, part)
         for i in range(len(schema.get("allOf", ()))):
-            part = yield from self._part(site, algebra.child(site, "allOf", i), loose)
-            result = algebra.intersect(result, part)
+            part = yield from part_at("allOf", i)
+            result = ways.both(result, part)
         if "dependentRequired" in schema or "dependencies" in schema:
-            result = algebra.intersect(result, self._dependencies(site))
-        if "dependentSchemas" in schema or "dependencies" in schema:
-            for keyword in ("dependentSchemas", "dependencies"):
-                for name, value in schema.get(keyword, {}).items():
-                    if not isinstance(value, list):
-                        then = yield from self._part(
-                            site, algebra.child(site, keyword, name), loose
-                        )
-                        result = algebra.intersect(result, _unless_present(algebra, name, then))
-        if "if" in schema and ("then" in schema or "else" in schema):
-            condition = algebra.child(site, "if")
-            sides = []
-            for keyword, term in (("then", condition), ("else", algebra.negate(condition))):
-                side = yield from self._part(site, term, loose)
-                if keyword in schema:
-                    part = yield from self._part(site, algebra.child(site, keyword), loose)
-                    side = algebra.intersect(side, part)
-                sides.append(side)
-            result = algebra.intersect(result, algebra.union(sides))
+            result = ways.both(result, ways.of(self._dependencies(site)))
+        for keyword in ("dependentSchemas", "dependencies"):
+            for name, value in schema.get(keyword, {}).items():
+                if not isinstance(value, list):
+                    then = yield from part_at(keyword, name)
+                    result = ways.both(result, _unless_present(ways, name, then))
+        if "if" in schema and (ways.splits or "then" in schema or "else" in schema):
+            sides = yield from self._sides(site, loose, ways)
+            result = ways.both(result, ways.either(sides))
         if "not" in schema:
-            part = yield from self._part(site, algebra.negate(algebra.child(site, "not")), loose)
-            result = algebra.intersect(result, part)
+            negation = algebra.negate(algebra.child(site, "not"))
+            # Not as cases: nothing is evaluated under ``not``, not even under two of them.
+            part = yield from self._part(site, negation, loose, self._forms)
+            result = ways.both(result, ways.of(part))
         if "anyOf" in schema:
             parts = []
             for i in range(len(schema["anyOf"])):
-                part = yield from self._part(site, algebra.child(site, "anyOf", i), loose)
+                part = yield from part_at("anyOf", i)
                 parts.append(part)
-            result = algebra.intersect(result, algebra.union(parts))
+            result = ways.some(result, parts)
         if "oneOf" in schema:
             branches = []
             for i in range(len(schema["oneOf"])):
-                part = yield from self._part(site, algebra.child(site, "oneOf", i), loose)
-                branches.append(algebra.intersect(result, part))
+                part = yield from part_at("oneOf", i)
+                branches.append(ways.both(result, part))
             if loose:
                 self._approximate.add(site)
-                return algebra.union(branches)
-            result = yield from self._exactly_one(site, branches)
-        return result
+            else:
+                rivals = yield from self._rivals(site, [ways.form(branch) for branch in branches])
+                for i, others in enumerate(rivals):
+                    for other in others:
+                        branches[i] = ways.both(branches[i], ways.of(other))
+            result = ways.either(branches)
+        return ways.restricted(result, site) if is_restricted else result
 
-    def _exactly_one(self, site: Site, branches: list[Normal]) -> Steps:
+    def _sides(self, site: Site, loose: bool, ways: Any) -> Steps:
+        """What ``if`` comes to: with ``then``, and with ``else``."""
         algebra = self.algebra
-        rivals: list[list[int]] = [[] for _ in branches]
+        condition = algebra.child(site, "if")
+        sides = []
+        for keyword, term in (("then", condition), ("else", algebra.negate(condition))):
+            if keyword == "else" and "then" not in site.schema and "else" not in site.schema:
+                # Only what the condition evaluates matters, and less is never more.
+                sides.append(ways.of(EVERYTHING))
+                break
+            side = yield from self._part(site, term, loose, ways)
+            if keyword in site.schema:
+                then = algebra.child(site, keyword)
+                part = yield from self._part(site, then, loose, ways)
+                side = ways.both(side, part)
+            sides.append(side)
+        return sides
+
+    def _rivals(self, site: Site, branches: list[Normal]) -> Steps:
+        """For each branch of ``oneOf``, the complements of those that it may overlap with."""
+        algebra = self.algebra
+        rivals: list[list[Normal]] = [[] for _ in branches]
         tags = [self._tags(branch) for branch in branches]
         for i, branch in enumerate(branches):
             for j in range(i):
@@ -209,17 +245,11 @@ class Normalizer(Solver):
                 if overlap:
                     overlap = yield Goal(Kind.OVERLAP, both, True)
                 if overlap:
-                    rivals[i].append(j)
-                    rivals[j].append(i)
-        parts = []
-        for i, branch in enumerate(branches):
-            for j in rivals[i]:
-                other = yield Goal(
-                    Kind.FORM, algebra.negate(algebra.child(site, "oneOf", j)), False
-                )
-                branch = algebra.intersect(branch, other)
-            parts.append(branch)
-        return algebra.union(parts)
+                    for one, other in ((i, j), (j, i)):
+                        term = algebra.negate(algebra.child(site, "oneOf", other))
+                        complement = yield Goal(Kind.FORM, term, False)
+                        rivals[one].append(complement)
+        return rivals
 
     def _tags(self, branch: Normal) -> dict[str, frozenset[str]] | None:
         """Required properties with constant strings, if the branch is one kind of object.
@@ -245,8 +275,9 @@ class Normalizer(Solver):
                 if isinstance(needed, list) and needed:
                     named = tuple((key, TRUE) for key in dict.fromkeys((name, *needed)))
                     node = ObjectNode(named=named, required=frozenset((name, *needed)))
-                    then = _replace_objects(EVERYTHING, (node,))
-                    result = algebra.intersect(result, _unless_present(algebra, name, then))
+                    then = replace(EVERYTHING, objects=(node,))
+                    part = _unless_present(self._forms, name, then)
+                    result = algebra.intersect(result, part)
         return result
 
 
@@ -267,21 +298,9 @@ def _are_told_apart(
     return any(name in b and values.isdisjoint(b[name]) for name, values in a.items())
 
 
-def _replace_objects(normal: Normal, objects: tuple[ObjectNode, ...]) -> Normal:
-    return Normal(
-        normal.null,
-        normal.true,
-        normal.false,
-        normal.numbers,
-        normal.strings,
-        normal.arrays,
-        objects,
-    )
-
-
-def _unless_present(algebra: Algebra, name: str, then: Normal) -> Normal:
+def _unless_present(ways: Any, name: str, then: Any) -> Any:
     """Objects with property ``name`` are in ``then``; everything else goes."""
     absent = ObjectNode(named=((name, FALSE),))
     present = ObjectNode(named=((name, TRUE),), required=frozenset((name,)))
-    with_it = algebra.intersect(_replace_objects(EVERYTHING, (present,)), then)
-    return _replace_objects(EVERYTHING, (absent, *with_it.objects))
+    with_it = ways.both(ways.of(Normal(objects=(present,))), then)
+    return ways.either((ways.of(replace(EVERYTHING, objects=(absent,))), with_it))

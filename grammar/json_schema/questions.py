@@ -9,8 +9,8 @@ What to answer when a goal comes up that is already open further down:
   value. A "no" that rests on such a guess is provisional: it becomes firm when the question
   guessed about is answered no itself, and is forgotten when that is answered yes (the idea of
   Tarjan's component roots). "Yes" never rests on a guess, because steps are monotone.
-* ``FORM``: what :meth:`Solver.reentered` says, which may raise. Forms above the open one then
-  rest on a guess and are not kept.
+* ``FORM`` and ``CASES``: what :meth:`Solver.reentered` says, which may raise. Forms above the
+  open one then rest on a guess and are not kept.
 """
 
 from __future__ import annotations
@@ -29,11 +29,16 @@ class Kind(IntEnum):
 
     ``FORM``: the canonical form of a term or site. ``INHABITED``: whether a term holds a value.
     ``OVERLAP``: whether a canonical form does (never kept: forms are not interned).
+    ``CASES``: a form split by what is evaluated, see :mod:`.evaluation`.
     """
 
     FORM = 0
     INHABITED = 1
     OVERLAP = 2
+    CASES = 3
+
+
+_FORMS = (Kind.FORM, Kind.CASES)
 
 
 class Goal(NamedTuple):
@@ -93,7 +98,7 @@ class Solver(ABC):
 
     @abstractmethod
     def reentered(self, goals: list[Goal]) -> Any:
-        """The answer to the form ``goals[0]`` that came up again through all the others."""
+        """The answer to the form or cases ``goals[0]``, up again through all the others."""
 
     def solve(self, goal: Goal) -> Any:
         """The answer to a goal."""
@@ -147,7 +152,7 @@ class Solver(ABC):
         goal = frame.goal
         if goal.kind is not Kind.OVERLAP:
             del run.open[goal]
-        if goal.kind is Kind.FORM:
+        if goal.kind in _FORMS:
             if not frame.partial:
                 self.answers[goal] = answer
             return

@@ -39,6 +39,8 @@ INTRICATE = frozenset(
         "dependentRequired",
         "dependentSchemas",
         "propertyNames",
+        "unevaluatedItems",
+        "unevaluatedProperties",
     ]
 )
 """Keywords that make a subschema intricate."""
@@ -441,6 +443,6 @@ _CHECKS: dict[str, _Check] = {
     "$ref": _reference,
     "$dynamicRef": _reference,
     "$recursiveRef": _reference,
-    "unevaluatedItems": _unsupported,
-    "unevaluatedProperties": _unsupported,
+    "unevaluatedItems": _schema,
+    "unevaluatedProperties": _schema,
 }

@@ -18,7 +18,7 @@ from typing import Any
 from .nodes import FALSE, TRUE, Literal, Negation, Term
 from .sites import REFERENCES, Site, Sites
 
-__all__ = ["ASSERTIONS", "BARE_TYPE", "IN_PLACE", "Terms"]
+__all__ = ["ASSERTIONS", "BARE_TYPE", "IN_PLACE", "UNEVALUATED", "Terms"]
 
 _PLAIN = frozenset(
     [
@@ -85,6 +85,8 @@ ASSERTIONS: frozenset[str] = frozenset(
         "$ref",
         "$dynamicRef",
         "$recursiveRef",
+        "unevaluatedItems",
+        "unevaluatedProperties",
     ]
 )
 
@@ -101,9 +103,13 @@ IN_PLACE = frozenset(
         "dependencies",
         "dependentRequired",
         "dependentSchemas",
+        "unevaluatedItems",
+        "unevaluatedProperties",
     ]
 )
-"""Keywords that apply subschemas to the same value."""
+"""Keywords that apply subschemas to the same value, or depend on those that do."""
+
+UNEVALUATED = frozenset(("unevaluatedItems", "unevaluatedProperties"))
 
 
 class Terms:
@@ -142,8 +148,11 @@ class Terms:
                 break
             if len(relevant) == 1 and "not" in relevant:
                 inner = self.sites.child(target, "not")
-                found = self.negate(self.term(inner)) if inner.schema is not schema else None
-                found = found or self._intern((target,))
+                if inner.schema is not schema:
+                    found = self.negate(self.term(inner))
+                # Two of them are no identity for what is evaluated.
+                if found is None or not _is_negation(found):
+                    found = self._intern((target,))
                 break
             (keyword, *others) = relevant
             if others or keyword not in REFERENCES:
@@ -271,6 +280,10 @@ class Terms:
             self._terms[key] = found
             self.by_uid[found.uid] = found
         return found
+
+
+def _is_negation(term: Term) -> bool:
+    return term in (TRUE, FALSE) or isinstance(term.literals[0], Negation)
 
 
 def _string_constants(schema: dict[str, Any]) -> SequenceOf[str] | None:
