@@ -18,6 +18,9 @@ again. What a fetched rule costs is the least solution over finite derivations, 
 infinity (Knuth, 1977, for costs that only add up).
 
 Everything but the sum over threads is cached for the lifetime of the FSM.
+
+Where a text goes on as its values say, what follows counts as after values that differ from all
+others: never more than it takes, and less where that leaves longer values only.
 """
 
 from __future__ import annotations
@@ -79,6 +82,8 @@ class ShortestCompletion:
                 best = 0
                 break
             # The lexeme first: it often decides, and continuations can be deep.
+            if key >> 32 == L.STATE_BARRIER:
+                continue  # what follows is there as well
             cost = self._lexemes.distance(key >> 32, counter)
             if cost < best:
                 best = min(best, cost + self._continuation(key & 0xFFFFFFFF))
@@ -119,6 +124,8 @@ class ShortestCompletion:
             for kind, argument, target, counter in network.edges(here):
                 if kind == L.EDGE_EPSILON:
                     cost = distance
+                elif kind == L.EDGE_LEXEME and argument == L.STATE_BARRIER:
+                    cost = distance + self._rules.cost_behind(network.captures[counter])
                 elif kind == L.EDGE_LEXEME:
                     cost = distance + self._lexemes.distance(argument, counter)
                 else:
@@ -233,6 +240,10 @@ class _RuleCosts:
             return self._exact(ir.Repeat(key.node.item, key.min, key.max, key.node.separator))
         return self._exact(ir.Ref(key))
 
+    def cost_behind(self, captured: ir.Captured) -> float:
+        """Bytes behind a value that differs from all others."""
+        return self._exact(ir.Ref(self._grammar.after_value(captured.key, None)))
+
     def _exact(self, expr: ir.Expr) -> float:
         """Fetch rules until the best derivation of an expression uses none that is not fetched."""
         costs: dict[ir.Key, _Cost] = {}
@@ -309,6 +320,8 @@ class _RuleCosts:
                 return total, calls
             between, more = self._evaluate(expr.separator, costs)
             return total + (len(required) - 1) * between, calls + more
+        if isinstance(expr, ir.Captured):
+            return self._evaluate(ir.Ref(self._grammar.after_value(expr.key, None)), costs)
         return self._lexemes.lexeme(expr), ()
 
     def _sum(self, items: Iterable[ir.Expr], costs: dict[ir.Key, _Cost]) -> _Cost:

@@ -125,6 +125,7 @@ from .layout import (
     NOT_FORCED,
     OP_ACCEPT,
     OP_ACCEPTING,
+    OP_ENTER,
     OP_FILL,
     OP_FILL_MANY,
     OP_FORCED,
@@ -133,6 +134,7 @@ from .layout import (
     OP_REHASH_CONTINUATIONS,
     OP_START,
     OP_STEP,
+    OP_UNION,
     POSITION_FINAL,
     POSITION_TAIL,
     S_CLASS_MAPS,
@@ -505,6 +507,29 @@ def _step_thread(fsm, key, counter, byte, keys, counters, size):
     keys[size] = (state << 32) | continuation
     counters[size] = counter
     return size + 1
+
+
+@helper("int64(int64[::1], int64, int64)")
+def _enter(fsm, position, continuation):
+    """The configuration at a position (-1: none) that returns to a continuation, or a signal."""
+    outlined()
+    if position < 0:
+        return _closure(fsm, continuation)
+    entered = _resolve(fsm, position, continuation)
+    return entered if entered < 0 else _closure(fsm, entered)
+
+
+@helper("int64(int64[::1], int64, int64)")
+def _union(fsm, one, other):
+    """The configuration of the threads of two, or a signal."""
+    outlined()
+    scratch = view_i64(fsm[C_SCRATCH])
+    keys = view_i64(scratch[X_STEP_KEY])
+    counters = view_i64(scratch[X_STEP_COUNTER])
+    size = _append_threads(fsm, one, keys, counters, 0)
+    if size >= 0:
+        size = _append_threads(fsm, other, keys, counters, size)
+    return size if size < 0 else _intern_config(fsm, keys, counters, size)
 
 
 @helper("void(int64[::1], int64)")
@@ -1280,6 +1305,10 @@ def _engine(block, operation, x, y):
         return _mask(fsm, x)
     if operation == OP_FORCED:
         return _forced(fsm, x)
+    if operation == OP_ENTER:
+        return _enter(fsm, x, y)
+    if operation == OP_UNION:
+        return _union(fsm, x, y)
     if operation == OP_REHASH_CONFIGS:
         return _rehash_configs(fsm)
     if operation == OP_REHASH_CONTINUATIONS:

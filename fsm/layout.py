@@ -145,6 +145,7 @@ FLAGS: Final = FLAG_ACCEPTING | FLAG_FINAL | FLAG_WIDE | FLAG_UNIVERSAL | FLAG_B
 
 STATE_DEAD: Final = 0
 STATE_END: Final = 1  # accepting and final, shared by all lexemes that end by a fixed byte
+STATE_BARRIER: Final = 2  # no byte leads on; the counter says which ir.Captured it is
 
 EDGE_EPSILON: Final = 0
 EDGE_LEXEME: Final = 1
@@ -195,6 +196,8 @@ OP_FILL_MANY: Final = 5  # address of (fsm block, configuration, row) triples, c
 OP_MASK: Final = 6  # configuration: compute its mask
 OP_REHASH_CONFIGS: Final = 7
 OP_REHASH_CONTINUATIONS: Final = 8
+OP_ENTER: Final = 10  # position (or -1), continuation after its rule -> configuration
+OP_UNION: Final = 11  # two configurations -> the one of all their threads
 OP_FORCED: Final = 9  # configuration -> the only byte that may follow, or NOT_FORCED
 
 NOT_FORCED: Final = 256

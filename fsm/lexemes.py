@@ -184,7 +184,7 @@ class LexemeStore:
         self._limits = limits
         self.closers_are_plain = False
         self.arena = Arena(L.S_SLOTS)
-        self._states = 2
+        self._states = L.STATE_BARRIER + 1
         capacity = 4096
         self._codes = self.arena.allocate(L.S_CODE, capacity, np.int64).data
         self.arena.allocate(L.S_ROW, capacity, np.int64)

@@ -18,14 +18,14 @@ from ..errors import BitmaskError, TokenRejectedError
 from . import layout as L
 from .engine import engine, write_mask
 from .forced import forced_tokens
-from .memory import host_words
+from .memory import address_of, host_words
 
 if TYPE_CHECKING:
     from .token_fsm import TokenFSM
 
-__all__ = ["Matcher", "fill_bitmasks"]
+__all__ = ["DONE", "Matcher", "fill_bitmasks"]
 
-_DONE: Final = 0
+DONE: Final = 0
 """In place of a node: an EOS was accepted."""
 
 _NO_BITMASK: Final = object()
@@ -89,12 +89,12 @@ class Matcher:
     @property
     def is_done(self) -> bool:
         """Whether an EOS was accepted; then no token is allowed any more."""
-        return self._nodes[-1] == _DONE
+        return self._nodes[-1] == DONE
 
     def is_accepting(self) -> bool:
         """Whether the text may end here (an EOS is allowed), or has ended."""
         node = self._nodes[-1]
-        return node == _DONE or self._fsm.is_accepting(node)
+        return node == DONE or self._fsm.is_accepting(node)
 
     # ------------------------------------------------------------------ moving
 
@@ -108,11 +108,7 @@ class Matcher:
         if token.__class__ is not int:
             token = index(token)
         if not 0 <= token < size:
-            raise TokenRejectedError(
-                f"token id {token} is outside 0 .. {size - 1}",
-                token_id=token,
-                position=len(self._tokens),
-            )
+            raise self._outside(token)
         nodes = self._nodes
         node = nodes[-1]
         target = self._edges.get(node * size + token)
@@ -124,12 +120,19 @@ class Matcher:
         self._tokens.append(token)
         return True
 
+    def _outside(self, token: int) -> TokenRejectedError:
+        return TokenRejectedError(
+            f"token id {token} is outside 0 .. {self._size - 1}",
+            token_id=token,
+            position=len(self._tokens),
+        )
+
     def _target_of(self, node: int, token: int) -> int:
         """The node after any token, ``CONFIG_DEAD`` if it is not allowed."""
-        if node == _DONE:
+        if node == DONE:
             return L.CONFIG_DEAD
         if token in self._eos:
-            return _DONE if self._fsm.is_accepting(node) else L.CONFIG_DEAD
+            return DONE if self._fsm.is_accepting(node) else L.CONFIG_DEAD
         return self._fsm.advance(node, token)
 
     def accept_all(self, tokens: Sequence[int]) -> int:
@@ -192,17 +195,22 @@ class Matcher:
         address = self._target + row * self._stride
         if node in self._ready:
             write_mask(self._address, node, address)
-        elif node == _DONE:
+        elif node == DONE:
             host_words(address, self._stride // 4)[:] = 0
         else:
-            self._fsm.fill(node, address)
+            self._fill(node, address)
+
+    def _fill(self, node: int, address: int) -> None:
+        """Write the mask of a node that is neither done nor ready."""
+        self._fsm.fill(node, address)
 
     def allowed_tokens(self) -> npt.NDArray[np.int32]:
         """The ids of all tokens allowed next, ascending: int32[n]."""
         node = self._nodes[-1]
-        if node == _DONE:
+        if node == DONE:
             return np.empty(0, np.int32)
-        bits = self._fsm.mask(node)
+        bits = np.empty(self._stride // 4, np.int32)
+        self._fill(node, address_of(bits))
         allowed = np.unpackbits(bits.view(np.uint8), bitorder="little")
         return np.flatnonzero(allowed).astype(np.int32)
 
@@ -212,7 +220,7 @@ class Matcher:
         Only as many as keep the canonical tokenization whatever follows; none if the
         vocabulary does not know its tokenizer. The tokens are not accepted yet.
         """
-        if self._nodes[-1] == _DONE:
+        if self._nodes[-1] == DONE:
             return []
         return forced_tokens(self._fsm, self._nodes[-1], self._tokens[-_CONTEXT_TOKENS:])
 
@@ -240,8 +248,10 @@ def fill_bitmasks(matchers: Sequence[Matcher], bits: Any) -> None:
         node = matcher._nodes[-1]
         if matcher._size != size:
             raise BitmaskError(f"matcher {number} has {matcher._size} tokens, the first one {size}")
-        if node == _DONE:
+        if node == DONE:
             host_words(target + number * stride, stride // 4)[:] = 0
+        elif matcher._fsm.grammar.captures:
+            matcher._fill(node, target + number * stride)
         else:
             plan += (matcher._fsm.address, node, target + number * stride)
     if not plan:

@@ -30,7 +30,7 @@ _EPSILON: Final = L.EDGE_EPSILON
 _LEXEME: Final = L.EDGE_LEXEME
 _CALL: Final = L.EDGE_CALL
 
-_INNER: Final = frozenset((ir.Sequence, ir.Choice, ir.Ref, ir.Chain, ir.Repeat))
+_INNER: Final = frozenset((ir.Sequence, ir.Choice, ir.Ref, ir.Chain, ir.Repeat, ir.Captured))
 
 _Edge: TypeAlias = tuple[int, int, int, int]
 """Kind, lexeme start or rule, target position, counter."""
@@ -46,7 +46,11 @@ class Repetition:
 
 
 class Network:
-    """Positions, edges and rules of one grammar. Not thread-safe."""
+    """Positions, edges and rules of one grammar. Not thread-safe.
+
+    Attributes:
+        captures: what the counters of barriers stand for.
+    """
 
     def __init__(self, grammar: ir.Grammar, store: LexemeStore, arena: Arena) -> None:
         self._grammar = grammar
@@ -61,6 +65,7 @@ class Network:
         self._edge_target = array("i")
         self._edge_counter = array("q")
         self._rule_start = array("i")
+        self.captures: list[ir.Captured] = []
         self._rules: dict[ir.Key | Repetition, int] = {}
         self._keys: list[ir.Key | Repetition] = []
         # The rules being built: edges by position, relative to the first one, and which rule
@@ -178,6 +183,9 @@ class Network:
             self._chain(expr, source, target)
         elif type(expr) is ir.Repeat:
             self._repeat(expr, source, target)
+        elif type(expr) is ir.Captured:
+            self._edges[source].append((_LEXEME, L.STATE_BARRIER, target, len(self.captures)))
+            self.captures.append(expr)
         else:
             start, counter, nullable = self._leaf(expr)
             if nullable:

@@ -11,6 +11,7 @@ the quote, which is what length bounds need.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from time import perf_counter
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 from ..grammar.regular import CharSet
 from . import layout as L
+from .crossing import CrossingTokens
 from .inside import InsideWalk, row_of_counts
 from .lexemes import LexemeStore
 from .memory import Arena, address_of
@@ -86,6 +88,11 @@ class VocabularyTables:
         self._run_rows: dict[tuple[CharSet, int | None], npt.NDArray[np.uint32] | None] = {}
 
     # ------------------------------------------------------------------ rows
+
+    @cached_property
+    def crossing_tokens(self) -> CrossingTokens:
+        """Tokens that may go on behind a value."""
+        return CrossingTokens(self.vocabulary)
 
     def provide_row(self, state: int) -> None:
         """Compute the row of tokens that stay inside the string from a wide state on."""

@@ -8,6 +8,7 @@ snapshot of a sequence's grammar state.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from threading import RLock
 from time import perf_counter
 from typing import Final
@@ -20,7 +21,9 @@ from ..errors import LimitError, VocabularyError
 from ..grammar import ir
 from ..limits import Limits
 from . import layout as L
+from .capturing import CapturingMatcher
 from .completion import ShortestCompletion
+from .crossing import Crossing, crossing
 from .engine import engine
 from .grammar_tables import GrammarTables, TablePool
 from .lexemes import LexemeStore
@@ -95,6 +98,8 @@ class TokenFSM:
         block[L.C_LIMIT_THREADS] = limits.threads
         block[L.C_LIMIT_DEPTH] = limits.stack_depth
         self._network = Network(grammar, store, arena)
+        self._captures: dict[int, tuple[tuple[ir.Captured, int], ...]] = {}
+        self._crossings: dict[int, Crossing] = {}
         self._completion = ShortestCompletion(grammar, self._network, store, arena)
         with lock:
             deadline = perf_counter() + _SECONDS_AHEAD
@@ -170,7 +175,61 @@ class TokenFSM:
 
     def matcher(self) -> Matcher:
         """A fresh sequence at the start of the grammar."""
-        return Matcher(self)
+        return CapturingMatcher(self) if self.grammar.captures else Matcher(self)
+
+    # ------------------------------------------------------------------ captured values
+
+    def captures_at(self, node: int) -> tuple[tuple[ir.Captured, int], ...]:
+        """What was captured right before a node, each with the continuation behind it."""
+        found = self._captures.get(node)
+        if found is None:
+            with self.lock:
+                found = self._captures[node] = tuple(self._find_captures(node))
+        return found
+
+    def resume(self, node: int, text: bytes | None) -> int:
+        """A node with what follows the values that were captured right before it.
+
+        Args:
+            text: the value; ``None`` for one that differs from all others.
+        """
+        with self.lock:
+            for captured, continuation in self.captures_at(node):
+                key = self.grammar.after_value(captured.key, text)
+                start = self._network.start_of(key)
+                behind = self._run(L.OP_ENTER, start, continuation)
+                if behind != DEAD:
+                    node = self._run(L.OP_UNION, node, behind)
+        return node
+
+    def crossing(self, node: int) -> Crossing:
+        """The tokens of a node's mask where values are captured."""
+        found = self._crossings.get(node)
+        if found is None:
+            with self.lock:
+                root = self._tables.crossing_tokens.root
+                found = self._crossings[node] = crossing(self, node, root, self.mask(node))
+        return found
+
+    def _find_captures(self, node: int) -> Iterator[tuple[ir.Captured, int]]:
+        captures = self._network.captures
+        for state, continuation, counter in self._threads(node):
+            if state == L.STATE_BARRIER:
+                yield captures[counter], continuation
+            elif self._store.arena.array(L.S_CODE)[state] & L.FLAG_ACCEPTING:
+                closure = self._run(L.OP_ENTER, -1, continuation)
+                for inner, behind, number in self._threads(closure):
+                    if inner == L.STATE_BARRIER:
+                        yield captures[number], behind
+
+    def _threads(self, node: int) -> list[tuple[int, int, int]]:
+        """State, continuation and counter of each thread but the end of the text."""
+        arena = self._arena
+        start = int(arena.array(L.C_CONFIG_START)[node])
+        stop = start + int(arena.array(L.C_CONFIG_SIZE)[node])
+        keys = arena.array(L.C_THREAD_KEY)[start:stop].tolist()
+        counters = arena.array(L.C_THREAD_COUNTER)[start:stop].tolist()
+        return [(k >> 32, k & 0xFFFFFFFF, c) for k, c in zip(keys, counters, strict=True) if k]
 
     def prepare(self, node: int) -> None:
         """Compute a node's mask ahead of use."""

@@ -32,6 +32,7 @@ from .automata.dfa import CharDFA
 
 __all__ = [
     "NOTHING",
+    "Captured",
     "Chain",
     "ChainItem",
     "Choice",
@@ -86,6 +87,21 @@ class CountedString:
 
     min: int = 0
     max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """Here the text goes on as the JSON value just before it says.
+
+    A text gets past it by :meth:`Grammar.after_value` of its key only. Must be the last item of a
+    rule, after one item that is a JSON value.
+
+    Attributes:
+        is_endless: whichever value it was, a further one can follow.
+    """
+
+    key: Key
+    is_endless: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +172,7 @@ Expr: TypeAlias = (
     | StringLexeme
     | CountedString
     | UndeclaredKey
+    | Captured
     | Sequence
     | Choice
     | Repeat
@@ -167,10 +184,25 @@ NOTHING = Sequence(())
 
 
 class Grammar(ABC):
-    """Rules by key, and where to start."""
+    """Rules by key, and where to start.
+
+    Attributes:
+        captures: whether any rule has a :class:`Captured`.
+    """
 
     start: Key
+    captures: bool = False
 
     @abstractmethod
     def rule(self, key: Key) -> Expr:
         """The body of a rule, computed on first use. Raises ``KeyError`` for unknown keys."""
+
+    def after_value(self, key: Key, text: bytes | None) -> Key:
+        """The rule that follows a :class:`Captured`.
+
+        Args:
+            key: its key.
+            text: the JSON text of the value before it; ``None`` for the rule after a value that
+                differs from all that matter.
+        """
+        raise KeyError(key)

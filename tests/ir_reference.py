@@ -18,6 +18,7 @@ from bisect import bisect_right
 
 from maskwright.grammar.automata.dfa import CharDFA
 from maskwright.grammar.ir import (
+    Captured,
     Chain,
     Choice,
     CountedString,
@@ -102,7 +103,12 @@ class _Matcher:
             return _only(end if value is not None and value not in expr.declared else None)
         if isinstance(expr, Sequence):
             positions = frozenset((start,))
-            for item in expr.items:
+            for i, item in enumerate(expr.items):
+                following = expr.items[i + 1] if i + 1 < len(expr.items) else None
+                if isinstance(following, Captured):
+                    return frozenset().union(
+                        *(self.captured(item, following, position) for position in positions)
+                    )
                 positions = self.after(positions, item)
             return positions
         if isinstance(expr, Choice):
@@ -111,6 +117,13 @@ class _Matcher:
             return self.repeat_ends(expr, start)
         assert isinstance(expr, Chain)
         return self.chain_ends(expr, start) if self.ordered else self.set_ends(expr, start)
+
+    def captured(self, value: Expr, captured: Captured, start: int) -> frozenset[int]:
+        found: set[int] = set()
+        for end in self.ends(value, start):
+            key = self.grammar.after_value(captured.key, self.text[start:end].encode())
+            found |= self.ends(Ref(key), end)
+        return frozenset(found)
 
     def after(self, positions: frozenset[int], expr: Expr) -> frozenset[int]:
         return frozenset().union(*(self.ends(expr, position) for position in positions))

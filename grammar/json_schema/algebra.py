@@ -22,6 +22,7 @@ from .nodes import (
     NOTHING,
     TRUE,
     ArrayNode,
+    Count,
     KeyObligation,
     Layer,
     Normal,
@@ -127,8 +128,8 @@ class Algebra(Terms):
         length = max(len(a.prefix), len(b.prefix))
         prefix = tuple(self.conjoin((a.item(i), b.item(i))) for i in range(length))
         rest = self.conjoin((a.rest, b.rest))
-        obligations = tuple(dict.fromkeys(a.obligations + b.obligations))
-        return array_node(prefix, rest, low, high, obligations)
+        counts = a.counts + b.counts
+        return array_node(prefix, rest, low, high, counts, unique=a.unique or b.unique)
 
     def other(self, node: ObjectNode, key: str) -> Term:
         """What an object node says about a key that is not among its named ones."""
@@ -248,7 +249,7 @@ class Algebra(Terms):
             )
         arrays: tuple[ArrayNode, ...] = (ANY_ARRAY,)
         for array in normal.arrays:
-            arrays = self._product(arrays, self._other_arrays(array), self.intersect_arrays)
+            arrays = self._product(arrays, self._other_arrays(array, blame), self.intersect_arrays)
         objects: tuple[ObjectNode, ...] = (ANY_OBJECT,)
         for node in normal.objects:
             others_of = self._other_objects(node, blame)
@@ -264,7 +265,9 @@ class Algebra(Terms):
             objects,
         )
 
-    def _other_arrays(self, node: ArrayNode) -> tuple[ArrayNode, ...]:
+    def _other_arrays(self, node: ArrayNode, blame: Site | None) -> tuple[ArrayNode, ...]:
+        if node.unique:
+            raise inexpressible("not", blame)
         result: list[ArrayNode] = []
         if node.min > 0:
             result.append(ArrayNode(max=node.min - 1))
@@ -278,11 +281,16 @@ class Algebra(Terms):
         if node.rest is FALSE:
             result.append(ArrayNode(min=length + 1))
         elif node.rest is not TRUE:
-            result.append(
-                ArrayNode(min=length + 1, obligations=((length, self.negate(node.rest)),))
-            )
-        for start, term in node.obligations:
-            result.append(ArrayNode(prefix=(TRUE,) * start, rest=self.negate(term)))
+            wrong = Count(length, self.negate(node.rest), 1)
+            result.append(ArrayNode(min=length + 1, counts=(wrong,)))
+        for start, term, least, most in node.counts:
+            if least == 1:
+                result.append(ArrayNode(prefix=(TRUE,) * start, rest=self.negate(term)))
+            elif least > 1:
+                result.append(ArrayNode(counts=(Count(start, term, 0, least - 1),)))
+            if most is not None:
+                many = Count(start, term, most + 1)
+                result.append(ArrayNode(min=start + most + 1, counts=(many,)))
         return tuple(result)
 
     def _other_objects(self, node: ObjectNode, blame: Site | None) -> tuple[ObjectNode, ...]:
@@ -321,19 +329,32 @@ def array_node(
     rest: Term,
     low: int,
     high: int | None,
-    obligations: tuple[tuple[int, Term], ...] = (),
+    counts: tuple[Count, ...] = (),
+    *,
+    unique: bool = False,
 ) -> tuple[ArrayNode, ...]:
     """A node in normal form: items that cannot be bound the length, and ``()`` is no array."""
+    if len(counts) > 1:
+        merged: dict[tuple[int, Term], Count] = {}
+        for start, term, least, most in counts:
+            other = merged.get((start, term), Count(start, term, 0))
+            bounds = [bound for bound in (most, other.most) if bound is not None]
+            most = min(bounds, default=None)
+            merged[start, term] = Count(start, term, max(least, other.least), most)
+        counts = tuple(merged.values())
+    if any(count.most is not None and count.least > count.most for count in counts):
+        return ()
     for i, term in enumerate(prefix):
         if term is FALSE and (high is None or high > i):
             high = i
     if rest is FALSE and (high is None or high > len(prefix)):
         high = len(prefix)
     if high is not None:
-        if low > high or any(start >= high for start, _ in obligations):
+        if low > high or any(start + least > high for start, _, least, _ in counts if least):
             return ()
         prefix = prefix[:high]
-    return (ArrayNode(prefix, rest, low, high, obligations),)
+    unique = unique and (high is None or high > 1)
+    return (ArrayNode(prefix, rest, low, high, counts, unique),)
 
 
 def inexpressible(keyword: str, blame: Site | None) -> UnsupportedSchemaError:

@@ -81,6 +81,7 @@ class JsonSchemaGrammar(Grammar):
         self.diagnostics: tuple[str, ...] = tuple(
             f"dropped as relax asks: {pointer}" for pointer in sites.relaxed
         )
+        self.captures = sites.has_unique
         root = algebra.term(sites.root)
         if not self._normalizer.inhabited(root):
             raise _unsatisfiable(self._normalizer, root)
@@ -106,6 +107,10 @@ class JsonSchemaGrammar(Grammar):
             self._bodies[key] = body
         return body
 
+    def after_value(self, key: Key, text: bytes | None) -> Key:
+        """See :meth:`.ir.Grammar.after_value`."""
+        return self._rules.arrays.after_value(key, text)
+
     def _check_expressible(self, terms: list[Term]) -> None:
         """Raise now what the rules of these terms, and of what they negate, would raise."""
         normalizer = self._normalizer
@@ -115,7 +120,10 @@ class JsonSchemaGrammar(Grammar):
             self._rules.objects.check(term)
             normal = normalizer.normal(term)
             children = [t for node in normal.arrays for t in (*node.prefix, node.rest)]
-            children += [t for node in normal.arrays for _, t in node.obligations]
+            for count in (count for node in normal.arrays for count in node.counts):
+                children.append(count.term)
+                if count.most is not None:
+                    children.append(normalizer.algebra.negate(count.term))
             for node in normal.objects:
                 children += [t for _, t in node.named]
                 for layer in node.layers:

@@ -2,7 +2,7 @@
 
 The methods are generators that yield the questions they depend on (:mod:`.questions`) and get
 the answers sent in; they hold no state, so no depth of schema matters. An object holds a value
-if each required property does; an array if its first items do, as many as must be there.
+if each required property does; arrays are :mod:`.array_items` and :mod:`.distinct`.
 
 Obligations of objects ("some property violates S") are not looked at: the rules refuse those
 that cannot be met. So an answer yes may be wrong there, an answer no never is.
@@ -13,6 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from .algebra import Algebra
+from .array_items import ArrayItems
+from .distinct import DistinctItems
 from .nodes import TRUE, ArrayNode, Normal, ObjectNode, Term
 from .questions import Goal, Kind, Steps
 
@@ -20,11 +22,17 @@ __all__ = ["Inhabitants", "subsets"]
 
 
 class Inhabitants:
-    """The steps for one algebra; ``loose`` says which forms of subschemas are asked for."""
+    """The steps for one algebra; ``loose`` says which forms of subschemas are asked for.
+
+    Attributes:
+        items, distinct: the same for arrays.
+    """
 
     def __init__(self, algebra: Algebra) -> None:
         self._algebra = algebra
         self._languages = algebra.languages
+        self.items = ArrayItems(algebra)
+        self.distinct = DistinctItems(algebra)
 
     def of_term(self, term: Term, loose: bool) -> Steps:
         """Whether a term holds a value."""
@@ -52,40 +60,11 @@ class Inhabitants:
         return False
 
     def _array(self, node: ArrayNode, loose: bool) -> Steps:
-        pending = [start for start, _ in node.obligations]
-        least = max([node.min, *(start + 1 for start in pending)])
-        if len(node.obligations) <= 1:
-            for i in range(min(least, len(node.prefix) + 1)):
-                answer = yield Goal(Kind.INHABITED, node.item(i), loose)
-                if not answer:
-                    return False
-            if not node.obligations:
-                return True
-        # Each obligation at a place of its own, or several at one: enough to look at the
-        # prefix and one place after it for each.
-        answer = yield from self._obliged(node, 0, frozenset(node.obligations), loose)
+        state = self.items.first(node)
+        answer = yield from self.items.can_end(node, state, loose)
+        if answer and node.unique:
+            answer = yield from self.distinct.are_enough(node, state, frozenset())
         return answer
-
-    def _obliged(
-        self, node: ArrayNode, index: int, pending: frozenset[tuple[int, Term]], loose: bool
-    ) -> Steps:
-        if not pending and index >= node.min:
-            return True
-        if node.max is not None and index >= node.max:
-            return False
-        if index > len(node.prefix) + len(node.obligations):
-            if pending:
-                return False
-            answer = yield Goal(Kind.INHABITED, node.rest, loose)
-            return answer
-        for met in subsets([o for o in pending if o[0] <= index]):
-            term = self._algebra.conjoin((node.item(index), *(t for _, t in met)))
-            answer = yield Goal(Kind.INHABITED, term, loose)
-            if answer:
-                answer = yield from self._obliged(node, index + 1, pending - set(met), loose)
-                if answer:
-                    return True
-        return False
 
     def _object(self, node: ObjectNode, loose: bool) -> Steps:
         if node.names is not TRUE:

@@ -7,6 +7,7 @@ and ``const`` are exact sets here, so whatever stands beside them filters them.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from .algebra import Algebra, array_node
@@ -18,6 +19,7 @@ from .nodes import (
     NOTHING,
     TRUE,
     ArrayNode,
+    Count,
     Layer,
     Normal,
     ObjectNode,
@@ -41,7 +43,17 @@ __all__ = [
 
 NUMBERS = frozenset(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"])
 STRINGS = frozenset(("minLength", "maxLength", "pattern", "format"))
-ARRAYS = frozenset(["items", "prefixItems", "additionalItems", "minItems", "maxItems", "contains"])
+ARRAYS = frozenset(
+    [
+        "items",
+        "prefixItems",
+        "additionalItems",
+        "minItems",
+        "maxItems",
+        "contains",
+        "uniqueItems",
+    ]
+)
 OBJECTS = frozenset(
     [
         "properties",
@@ -140,11 +152,16 @@ class KeywordReader:
                 rest = algebra.child(site, "items")
         low = int(schema.get("minItems", 0))
         high = schema.get("maxItems")
-        obligations: tuple[tuple[int, Term], ...] = ()
-        if "contains" in schema and schema.get("minContains", 1) > 0:
-            obligations = ((0, algebra.child(site, "contains")),)
-            low = max(low, 1)
-        return array_node(prefix, rest, low, None if high is None else int(high), obligations)
+        high = None if high is None else int(high)
+        counts: tuple[Count, ...] = ()
+        if "contains" in schema:
+            least, most = int(schema.get("minContains", 1)), schema.get("maxContains")
+            if least > 0 or most is not None:
+                most = None if most is None else int(most)
+                counts = (Count(0, algebra.child(site, "contains"), least, most),)
+                low = max(low, least)
+        unique = schema.get("uniqueItems", False)
+        return array_node(prefix, rest, low, high, counts, unique=unique)
 
     def _object_nodes(self, site: Site) -> tuple[ObjectNode, ...]:
         schema, algebra = site.schema, self._algebra
@@ -204,7 +221,7 @@ class KeywordReader:
                 true = True
             elif value is False:
                 false = True
-            elif isinstance(value, (int, float)):
+            elif isinstance(value, (int, float, Fraction)):
                 number = exact(value)
                 integral = isinstance(value, int) if strict else number.denominator == 1
                 if "number" in kinds or ("integer" in kinds and integral):

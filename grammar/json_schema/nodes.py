@@ -12,7 +12,7 @@ term. Terms are interned in the algebra, so comparing them is comparing objects.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from .scalars import ANY_NUMBER, ANY_STRING, NumberPart, StringPart
 from .sites import Site
@@ -28,6 +28,7 @@ __all__ = [
     "NOTHING",
     "TRUE",
     "ArrayNode",
+    "Count",
     "KeyObligation",
     "Layer",
     "Literal",
@@ -89,16 +90,30 @@ TRUE = Term((), 0)
 FALSE = Term((), 1)
 
 
+class Count(NamedTuple):
+    """At least ``least`` and at most ``most`` items at index ``start`` or later are in ``term``."""
+
+    start: int
+    term: Term
+    least: int
+    most: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ArrayNode:
-    """Arrays of ``min`` to ``max`` items: the first ones as in ``prefix``, others as ``rest``."""
+    """Arrays of ``min`` to ``max`` items: the first ones as in ``prefix``, others as ``rest``.
+
+    Attributes:
+        counts: one for each start and term.
+        unique: no two items are equal.
+    """
 
     prefix: tuple[Term, ...] = ()
     rest: Term = TRUE
     min: int = 0
     max: int | None = None
-    obligations: tuple[tuple[int, Term], ...] = ()
-    """(i, term): some item at index i or later is in the term."""
+    counts: tuple[Count, ...] = ()
+    unique: bool = False
 
     def item(self, index: int) -> Term:
         return self.prefix[index] if index < len(self.prefix) else self.rest

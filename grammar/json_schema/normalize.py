@@ -59,7 +59,7 @@ class Normalizer(Solver):
         self.options = options
         self._reader = KeywordReader(algebra, options)
         self._quick_look = QuickLook(algebra, self._reader)
-        self._inhabitants = Inhabitants(algebra)
+        self.inhabitants = Inhabitants(algebra)
         self._forms = FormsOf(algebra, self._reader)
         self._cases = CasesOf(algebra, self._reader)
         # Terms and sites whose loose form may hold more values than the exact one.
@@ -93,6 +93,17 @@ class Normalizer(Solver):
         found = self.answers.get(goal)
         return bool(self.solve(goal) if found is None else found)
 
+    def ask(self, steps: Steps) -> Any:
+        """The result of steps, whose questions are answered one by one."""
+        answer: Any = None
+        while True:
+            try:
+                goal = steps.send(answer)
+            except StopIteration as stop:
+                return stop.value
+            is_form = goal.kind is Kind.FORM
+            answer = self.normal(goal.subject) if is_form else self.inhabited(goal.subject)
+
     def shortcut(self, goal: Goal) -> Any:
         """See :meth:`.Solver.shortcut`."""
         subject = goal.subject
@@ -114,9 +125,9 @@ class Normalizer(Solver):
         """See :meth:`.Solver.steps`."""
         subject, loose = goal.subject, goal.loose
         if goal.kind is Kind.INHABITED:
-            return self._inhabitants.of_term(subject, loose)
+            return self.inhabitants.of_term(subject, loose)
         if goal.kind is Kind.OVERLAP:
-            return self._inhabitants.of_form(subject, loose)
+            return self.inhabitants.of_form(subject, loose)
         ways = self._cases if goal.kind is Kind.CASES else self._forms
         if isinstance(subject, Term):
             return self._term(subject, loose, ways)

@@ -131,6 +131,8 @@ class PlainRules:
             return None
         if high is not None and (high < low or high == 0):
             return None
+        if schema.get("uniqueItems") and high != 1:
+            return None
         value = Ref("value") if items is True else self._value(site, items, "items")
         if value is None:
             return None

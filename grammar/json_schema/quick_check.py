@@ -205,7 +205,9 @@ def quick_check(sites: Sites, languages: Languages) -> list[Site] | None:
                     # A branch of anyOf that leads back adds nothing, so that is no loop.
                     if keyword != "anyOf":
                         imposed_by.setdefault(id(child), []).append(here)
-            elif kind != _UNIQUE or value is not False:
+            elif kind == _UNIQUE and type(value) is bool:
+                sites.has_unique |= value
+            else:
                 return None
         if len(pending) > before:
             fresh = [child for child in pending[before:] if id(child) not in seen]

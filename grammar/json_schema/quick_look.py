@@ -110,7 +110,7 @@ class QuickLook:
             return NUMBERS.isdisjoint(schema)
         if kind == "array":
             low = schema.get("minItems", 0)
-            if "contains" in schema:
+            if "contains" in schema or (low > 1 and schema.get("uniqueItems")):
                 return False
             if low == 0:
                 return True

@@ -6,7 +6,7 @@ Rule keys:
 * ``"value"``, ``"object"``, ``"array"``: any JSON value, object, array; these are the same for
   all schemas;
 * ``"text"``: the start, where blanks may stand around the text;
-* tuples: the rest of an array or of an object, see :meth:`Rules._array_tail`,
+* tuples: the rest of an array or of an object, see :class:`.array_rules.ArrayRules`,
   :meth:`.object_rules.ObjectRules.tail` and :meth:`.object_rules.ObjectRules.unordered_tail`.
 
 Scalars are written in place where that builds no automaton, everything else is a reference, so
@@ -30,14 +30,14 @@ from ..ir import (
     Key,
     Literal,
     Ref,
-    Repeat,
     Sequence,
     StringLexeme,
     TextLexeme,
+    UndeclaredKey,
 )
-from .inhabitants import subsets
+from .array_rules import ArrayRules
 from .keywords import INTEGERS, STRICT_INTEGERS
-from .nodes import TRUE, ArrayNode, Term
+from .nodes import TRUE, Term
 from .normalize import Normalizer
 from .numbers import exact
 from .object_rules import ObjectRules, choice
@@ -64,10 +64,8 @@ class Rules:
         self._languages = normalizer.algebra.languages
         self._signs = signs
         self.objects = ObjectRules(self, normalizer, signs)
+        self.arrays = ArrayRules(self, normalizer, signs)
         self._plain = PlainRules(self, self.objects, normalizer, signs)
-        # Arrays with tails by number: the number stands in the key, a node is costly to hash.
-        self._arrays: list[ArrayNode] = []
-        self._array_numbers: dict[ArrayNode, int] = {}
         self._scalars = self._languages.shared("scalars", self._make_scalars)
 
     def body(self, key: Key) -> Expr:
@@ -77,7 +75,9 @@ class Rules:
         if isinstance(key, tuple):
             kind, *rest = key
             if kind == "items":
-                return self._array_tail(*rest)
+                return self.arrays.tail(*rest)
+            if kind == "unique":
+                return self.arrays.unique_tail(*rest)
             if kind == "members":
                 return self.objects.tail(*rest)
             if kind == "unordered":
@@ -95,8 +95,7 @@ class Rules:
                 )
             )
         if key == "array":
-            item = self._followed(Ref("value"))
-            return self._in_array(Repeat(item, 0, None, self._signs.comma))
+            return self.arrays.any_array()
         if key == "object":
             return self.objects.any_object()
         raise KeyError(key)
@@ -176,7 +175,7 @@ class Rules:
         options.extend(self._number_options(normal.numbers))
         options.extend(self._string_options(normal.strings))
         for array in normal.arrays:
-            options.extend(self._array(array))
+            options.extend(self.arrays.expressions(array))
         for node in normal.objects:
             options.extend(self.objects.expressions(node))
         if not options:
@@ -202,6 +201,8 @@ class Rules:
         for part in parts:
             if part.values is not None:
                 values.update(dict.fromkeys(self._languages.values(part)))
+            elif part.is_all_but_few:
+                yield UndeclaredKey(part.excluded)
             elif part.is_plain:
                 yield _ANY_STRING if part is ANY_STRING else CountedString(part.min, part.max)
             else:
@@ -218,98 +219,6 @@ class Rules:
         if value.isascii():
             return (Literal(encode_basestring(value).encode()),)
         return (StringLexeme(CharDFA.from_strings((value,))),)
-
-    # ------------------------------------------------------------------ arrays
-
-    def _in_array(self, items: Expr) -> Expr:
-        return Sequence((self._signs.open_array, items, self._signs.close_array))
-
-    def _followed(self, value: Expr) -> Expr:
-        after = self._signs.after_value
-        return value if after is None else Sequence((value, after))
-
-    def _array(self, node: ArrayNode) -> Iterable[Expr]:
-        if not node.prefix and not node.obligations:
-            if node.max == 0 or not self._normalizer.inhabited(node.rest):
-                if node.min == 0:
-                    yield self._in_array(_NOTHING)
-                return
-            item = self._followed(self.reference(node.rest))
-            yield self._in_array(Repeat(item, node.min, node.max, self._signs.comma))
-            return
-        pending = frozenset(node.obligations)
-        if self._can_end(node, 0, node.min, pending):
-            number = self._array_numbers.setdefault(node, len(self._arrays))
-            if number == len(self._arrays):
-                self._arrays.append(node)
-            yield self._in_array(self._array_tail(number, 0, node.min, pending))
-
-    def _can_end(
-        self, node: ArrayNode, index: int, least: int, pending: frozenset[tuple[int, Term]]
-    ) -> bool:
-        """Whether some items from ``index`` on complete the array."""
-        if not pending:
-            if least == 0:
-                return True
-            if index >= len(node.prefix):
-                return self._normalizer.inhabited(node.rest) and (
-                    node.max is None or index + least <= node.max
-                )
-        if node.max is not None and index >= node.max:
-            return False
-        if index > len(node.prefix) + len(node.obligations):
-            return False
-        return any(
-            self._normalizer.inhabited(self._item(node, index, met))
-            and self._can_end(node, index + 1, max(least - 1, 0), pending - set(met))
-            for met in subsets(_due(pending, index))
-        )
-
-    def _item(self, node: ArrayNode, index: int, met: tuple[tuple[int, Term], ...]) -> Term:
-        return self._algebra.conjoin((node.item(index), *(term for _, term in met)))
-
-    def _array_tail(
-        self, number: int, index: int, least: int, pending: frozenset[tuple[int, Term]]
-    ) -> Expr:
-        """Items from ``index`` on, a comma before each but the first one of the array.
-
-        At least ``least`` of them, and among them what meets the ``pending`` obligations.
-        """
-        node = self._arrays[number]
-        comma = self._signs.comma
-        normalizer = self._normalizer
-        if not pending and index >= len(node.prefix):
-            most = None if node.max is None else node.max - index
-            if most == 0 or not normalizer.inhabited(node.rest):
-                return _NOTHING
-            item = self._followed(self.reference(node.rest))
-            if index == 0:
-                return Repeat(item, least, most, comma)
-            return Repeat(Sequence((comma, item)), least, most)
-        options: list[Expr] = []
-        if not pending and least == 0:
-            options.append(_NOTHING)
-        if node.max is None or index < node.max:
-            for met in subsets(_due(pending, index)):
-                term = self._item(node, index, met)
-                left = pending - set(met)
-                fewer = max(least - 1, 0)
-                # After the prefix an index only counts towards the maximum.
-                after = index + 1
-                if node.max is None:
-                    after = min(after, max(len(node.prefix), 1))
-                if not normalizer.inhabited(term) or not self._can_end(node, after, fewer, left):
-                    continue
-                item = self._followed(self.reference(term))
-                tail: Expr = Ref(("items", number, after, fewer, left))
-                parts = (item, tail) if index == 0 else (comma, item, tail)
-                options.append(Sequence(parts))
-        return choice(options)
-
-
-def _due(pending: frozenset[tuple[int, Term]], index: int) -> list[tuple[int, Term]]:
-    """The obligations that an item can meet, in a fixed order."""
-    return sorted((o for o in pending if o[0] <= index), key=lambda o: (o[0], o[1].uid))
 
 
 def _spellings(value: Any, strict: bool) -> tuple[str, ...]:

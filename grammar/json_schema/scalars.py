@@ -52,6 +52,11 @@ class StringPart:
             and not self.excluded
         )
 
+    @property
+    def is_all_but_few(self) -> bool:
+        """All strings but listed ones."""
+        return bool(self.excluded) and self == StringPart(excluded=self.excluded)
+
     def intersect(self, other: StringPart) -> StringPart | None:
         """``None`` if that is plainly empty."""
         if self == ANY_STRING:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias, TypeVar
 
-from ...errors import GrammarError, UnsupportedSchemaError
+from ...errors import GrammarError
 from .languages import Languages
 from .sites import Site, Sites, escape_token
 
@@ -33,6 +33,7 @@ INTRICATE = frozenset(
         "not",
         "if",
         "contains",
+        "uniqueItems",
         "minProperties",
         "maxProperties",
         "dependencies",
@@ -57,7 +58,7 @@ def scan(sites: Sites, languages: Languages) -> list[Site]:
 
     Raises:
         GrammarError: a malformed keyword or a reference without a target, with its pointer.
-        UnsupportedSchemaError: a keyword that is not enforced.
+        UnsupportedSchemaError: a dynamic reference that means several things.
     """
     walk = _Scan(sites, languages)
     walk.run(sites.root)
@@ -264,9 +265,7 @@ def _boolean(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
 
 def _unique(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
     _boolean(walk, site, keyword, value)
-    most = site.schema.get("maxItems")
-    if value and not (is_number(most) and most <= 1):
-        _unsupported(walk, site, keyword, value)
+    walk.sites.has_unique |= value
 
 
 def _type(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
@@ -381,27 +380,6 @@ def _reference(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
     walk.apply(site, walk.sites.resolve(site, value, keyword), keyword)
 
 
-def _contains(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
-    walk.visit(site, keyword)
-    least = site.schema.get("minContains", 1)
-    if is_number(least) and least > 1:
-        _unsupported(walk, site, "minContains", least)
-
-
-def _most_contained(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
-    _count(walk, site, keyword, value)
-    if "contains" in site.schema:
-        _unsupported(walk, site, keyword, value)
-
-
-def _unsupported(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
-    raise UnsupportedSchemaError(
-        f"{keyword} is not enforced; leave it out, or drop it knowingly with relax=({keyword!r},)",
-        keyword=keyword,
-        pointer=site.pointer,
-    )
-
-
 _CHECKS: dict[str, _Check] = {
     "type": _type,
     "enum": _list,
@@ -421,9 +399,9 @@ _CHECKS: dict[str, _Check] = {
     "minItems": _count,
     "maxItems": _count,
     "uniqueItems": _unique,
-    "contains": _contains,
+    "contains": _schema,
     "minContains": _count,
-    "maxContains": _most_contained,
+    "maxContains": _count,
     "minLength": _length,
     "maxLength": _length,
     "pattern": _pattern,

@@ -142,6 +142,7 @@ class Sites:
     Attributes:
         relaxes: whether anything may be dropped.
         relaxed: pointers of the keywords dropped so far.
+        has_unique: whether the check of the schema met ``uniqueItems``.
     """
 
     def __init__(self, schema: Any, registry: Any = None, relax: Iterable[str] = ()) -> None:
@@ -149,6 +150,7 @@ class Sites:
         self._relax = frozenset(relax)
         self.relaxes = bool(self._relax)
         self.relaxed: list[str] = []
+        self.has_unique = False
         self._by_identity: dict[tuple[int, int], Site] = {}
         self._resources: dict[str, Resource] = {}
         self._anchors: dict[str, Site] = {}
