@@ -19,9 +19,9 @@ from itertools import product
 from math import ceil, floor
 from typing import Any, TypeAlias
 
-from ...errors import LimitError, UnsupportedSchemaError
+from ...errors import LimitError
 from .algebra import Algebra
-from .array_items import State
+from .array_items import ArrayItems, State
 from .nodes import FALSE, ArrayNode, Normal, ObjectNode, Term
 from .numbers import exact
 from .questions import Goal, Kind, Steps
@@ -29,6 +29,9 @@ from .scalars import NumberPart
 
 __all__ = ["DistinctItems", "Value", "canonical", "value_of"]
 
+
+_MOST_LISTED = 4096
+"""Arrays of one kind that are listed; more are taken for endlessly many."""
 
 Value: TypeAlias = tuple[str, Hashable]
 """Type and what is compared: JSON's ``1`` is not ``true``, but Python's is."""
@@ -80,8 +83,9 @@ def value_of(form: Value) -> Any:
 class DistinctItems:
     """Counts the different values that arrays of one algebra can have."""
 
-    def __init__(self, algebra: Algebra) -> None:
+    def __init__(self, algebra: Algebra, items: ArrayItems) -> None:
         self._algebra = algebra
+        self._items = items
 
     def unusable(self, node: ArrayNode, state: State, seen: frozenset[Value], term: Term) -> Steps:
         """Values that the next item must not have for others to be left.
@@ -93,17 +97,14 @@ class DistinctItems:
 
         The answer is ``None`` if there is no such item.
         """
-        domains = yield from self._required(node, state, len(seen) + 1)
-        if not _can_differ([domain - seen for domain in domains]):
+        ways = yield from self._ways(node, state, len(seen) + 1)
+        if not _is_possible(ways, seen):
             return None
-        own = yield from self.domain(term, len(seen) + len(domains))
+        own = yield from self.domain(term, len(seen))
         if own is not None and own <= seen:
             return None
-        return frozenset(
-            value
-            for value in frozenset().union(*domains) - seen
-            if not _can_differ([domain - seen - {value} for domain in domains])
-        )
+        values = frozenset(value for way in ways for domain in way for value in domain) - seen
+        return frozenset(value for value in values if not _is_possible(ways, seen | {value}))
 
     def is_endless(
         self, node: ArrayNode, state: State, seen: frozenset[Value], term: Term
@@ -111,39 +112,63 @@ class DistinctItems:
         """Whether what the next value is changes nothing for the one after it, in ``term``."""
         if node.counts:
             return False
-        domains = yield from self._required(node, state, len(seen) + 2)
+        ways = yield from self._ways(node, state, len(seen) + 2)
         domain = yield from self.domain(term, len(seen) + 2)
-        return domain is None and not domains
+        return domain is None and not any(ways)
 
     def are_enough(self, node: ArrayNode, state: State, seen: frozenset[Value]) -> Steps:
         """Whether the items that must follow can differ from those seen and each other."""
-        domains = yield from self._required(node, state, len(seen))
-        return _can_differ([domain - seen for domain in domains])
+        ways = yield from self._ways(node, state, len(seen))
+        return _is_possible(ways, seen)
 
-    def _required(self, node: ArrayNode, state: State, used: int) -> Steps:
-        """The small domains of the items that must follow."""
-        algebra = self._algebra
+    def _ways(self, node: ArrayNode, state: State, used: int) -> Steps:
+        """The small domains of the items that must follow: for each way to complete the array.
+
+        Small is what ``used`` values and these items could use up.
+        """
+        if node.counts:
+            found: list[list[frozenset[Value]]] = []
+            for way in self._completions(node, state):
+                domains = yield from self._small(way, used)
+                found.append(domains)
+            return found
         wanted: dict[Term, int] = {}
         for i in range(state.place, min(state.place + state.least, len(node.prefix))):
             wanted[node.prefix[i]] = wanted.get(node.prefix[i], 0) + 1
         rest = state.least - sum(wanted.values())
-        hits = 0
-        for i, least, _ in state.pending:
-            hit = algebra.conjoin((node.rest, node.counts[i].term))
-            wanted[hit] = wanted.get(hit, 0) + least
-            hits += least
-        if rest > hits:
-            wanted[node.rest] = wanted.get(node.rest, 0) + rest - hits
+        if rest > 0:
+            wanted[node.rest] = wanted.get(node.rest, 0) + rest
+        domains = yield from self._small(wanted, used)
+        return [domains]
+
+    def _small(self, wanted: dict[Term, int], used: int) -> Steps:
         total = used + sum(wanted.values())
         found: list[frozenset[Value]] = []
         for term, count in wanted.items():
             domain = yield from self.domain(term, total)
             if domain is not None:
-                if node.counts:
-                    raise _inexact(node)
                 # More places than values cannot be filled however they are chosen.
                 found.extend([domain] * min(count, len(domain) + 1))
         return found
+
+    def _completions(self, node: ArrayNode, state: State) -> list[dict[Term, int]]:
+        """The terms of the items that must follow, for each shortest way to hit the counts."""
+        found: dict[tuple[tuple[Term, int], ...], None] = {}
+        open_: list[tuple[State, dict[Term, int]]] = [(state, {})]
+        while open_:
+            state, wanted = open_.pop()
+            if state.is_complete:
+                key = tuple(sorted(wanted.items(), key=lambda pair: pair[0].uid))
+                found[key] = None
+                self._algebra.check_count(len(found))
+                continue
+            is_settled = self._items.is_settled(node, state)
+            for term, after in self._items.steps(node, state):
+                # Items that bring nothing closer need not be there.
+                if not is_settled or after[1:] != state[1:]:
+                    open_.append((after, {**wanted, term: wanted.get(term, 0) + 1}))
+            self._algebra.check_count(len(open_))
+        return [dict(key) for key in found]
 
     # ------------------------------------------------------------------ domains
 
@@ -211,26 +236,36 @@ class DistinctItems:
         if node.max is None:
             return None
         domains: list[list[Value]] = []
-        sizes = [1]
+        # For each count and place, which of the values are hits.
+        hits: list[list[frozenset[Value]]] = [[] for _ in node.counts]
+        size = total = 1
         for i in range(node.max):
-            if node.item(i) is FALSE:
-                break
             domain = yield from self.domain(node.item(i), most)
             if domain is None:
                 return None
-            domains.append(list(domain))
-            sizes.append(sizes[-1] * len(domain))
-            if sum(sizes) > most + 1 and node.min <= i:
+            if not domain:
                 break
-        if (node.counts or node.unique) and node.max > 1:
-            raise _inexact(node)
-        if sum(sizes[node.min :]) > most:
-            return None
-        return {
-            ("array", chosen)
-            for size in range(node.min, len(domains) + 1)
-            for chosen in product(*domains[:size])
-        }
+            domains.append(list(domain))
+            for count, found in zip(node.counts, hits, strict=True):
+                term = self._algebra.conjoin((node.item(i), count.term))
+                hit = yield from self.domain(term, len(domain))
+                found.append(hit if i >= count.start else frozenset())
+            size *= len(domain)
+            total += size
+            if total > _MOST_LISTED:
+                return None
+        values: set[Value] = set()
+        for length in range(node.min, len(domains) + 1):
+            for chosen in product(*domains[:length]):
+                if node.unique and len(set(chosen)) < length:
+                    continue
+                counted = [sum(map(frozenset.__contains__, of, chosen)) for of in hits]
+                if all(
+                    count.least <= n and (count.most is None or n <= count.most)
+                    for count, n in zip(node.counts, counted, strict=True)
+                ):
+                    values.add(("array", chosen))
+        return values
 
     def _objects(self, node: ObjectNode, most: int) -> Steps:
         if not node.is_closed or node.obligations:
@@ -246,7 +281,7 @@ class DistinctItems:
             some: list[tuple[str, Value] | None] = [(name, value) for value in domain]
             choices.append(some if name in node.required else [None, *some])
             size *= len(choices[-1])
-            if size > 8 * most:
+            if size > _MOST_LISTED:
                 return None
         found: set[Value] = set()
         for chosen in product(*choices):
@@ -255,6 +290,11 @@ class DistinctItems:
                 continue
             found.add(("object", frozenset(members)))
         return found
+
+
+def _is_possible(ways: list[list[frozenset[Value]]], seen: frozenset[Value]) -> bool:
+    """Whether in one of the ways the items can have values that were not seen."""
+    return any(_can_differ([domain - seen for domain in way]) for way in ways)
 
 
 def _can_differ(domains: list[frozenset[Value]]) -> bool:
@@ -285,13 +325,3 @@ def _can_differ(domains: list[frozenset[Value]]) -> bool:
             owner[free], chosen[one] = one, free
             free = before
     return True
-
-
-def _inexact(node: ArrayNode) -> UnsupportedSchemaError:
-    return UnsupportedSchemaError(
-        "uniqueItems together with contains, or of arrays that are bounded themselves, is not "
-        "enforced where only few values are possible; list the values with enum, or drop it "
-        "knowingly with relax=('uniqueItems',)",
-        keyword="uniqueItems",
-        pointer="#",
-    )

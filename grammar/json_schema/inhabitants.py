@@ -32,7 +32,7 @@ class Inhabitants:
         self._algebra = algebra
         self._languages = algebra.languages
         self.items = ArrayItems(algebra)
-        self.distinct = DistinctItems(algebra)
+        self.distinct = DistinctItems(algebra, self.items)
 
     def of_term(self, term: Term, loose: bool) -> Steps:
         """Whether a term holds a value."""
