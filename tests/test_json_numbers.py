@@ -16,8 +16,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from maskwright.errors import GrammarError, LimitError
+from maskwright.grammar.json_schema.languages import Languages
 from maskwright.grammar.json_schema.numbers import DigitBounds, NumberSet, exact
-from maskwright.limits import Limits
+from maskwright.grammar.json_schema.scalars import NumberPart
+from maskwright.limits import DEFAULT_LIMITS, Limits
 
 SPELLING = re.compile(r"-?(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE][+-]?([0-9]+))?")
 SMALL = DigitBounds(integer=3, fraction=2, exponent=0)
@@ -238,3 +240,30 @@ def test_common_sets_have_small_automata() -> None:
     assert len(NumberSet.of(integer=True).language().accepting) < 90
     assert len(NumberSet().language().accepting) < 100
     assert len(NumberSet.of(multiple_of=1_000_000).language().accepting) < 60
+
+
+bounds = st.sampled_from([None, -10, -1, 0, 1, 5, 10])
+number_sets = st.builds(
+    lambda low, high, integer: NumberSet.of(minimum=low, maximum=high, integer=integer),
+    bounds,
+    bounds,
+    st.booleans(),
+)
+
+
+@given(number_sets, st.frozensets(number_sets, max_size=3))
+def test_numbers_that_are_taken_out_are_in_no_spelling(
+    within: NumberSet, excluded: frozenset[NumberSet]
+) -> None:
+    language = Languages({}, DEFAULT_LIMITS, DigitBounds(), asserts_formats=True).number(
+        NumberPart(within, excluded)
+    )
+    for text in ("10", "1e1", "1E+1", "1.0e1", "100e-1", "-1e0", "-10E-1", "0e1", "5e0", "0.5e1"):
+        value = Fraction(text)
+        if language.accepts(text):
+            assert value in within, text
+            assert not any(value in taken for taken in excluded), text
+    for text in ("10", "1.0", "-1", "0", "0.5", "-2", "7.25"):
+        value = Fraction(text)
+        is_member = value in within and not any(value in taken for taken in excluded)
+        assert language.accepts(text) == is_member, text

@@ -8,6 +8,7 @@ on the schema that asked for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, MutableMapping
+from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
 from ...errors import GrammarError, LimitError
@@ -15,6 +16,7 @@ from ...limits import Limits
 from ..automata.dfa import CharDFA
 from ..regex import search_language
 from ..regular import (
+    MAX_CODE_POINT,
     Assert,
     Chars,
     Complement,
@@ -296,12 +298,36 @@ class Languages:
         found: CharDFA | None = self._cache.get(key)
         if found is None:
             found = self._spelled(part.within)
-            for taken in part.excluded:
-                found = found.difference(self._spelled(taken), limits=self._limits)
+            if part.excluded:
+                found = self._without(found, part)
             if part.point is not None:
                 plain = _without_point()
                 found = found.difference(plain) if part.point else found.intersect(plain)
             self._cache[key] = found
+        return found
+
+    def _without(self, spelled: CharDFA, part: NumberPart) -> CharDFA:
+        """Spellings of ``part.within`` whose value is not excluded.
+
+        The automaton of an excluded set need not have all spellings with exponents. So these are
+        taken only from below and above everything that is excluded.
+        """
+        found = spelled.difference(_with_exponent())
+        for taken in part.excluded:
+            found = found.difference(self._spelled(taken), limits=self._limits)
+        lows = [taken.minimum for taken in part.excluded]
+        highs = [taken.maximum for taken in part.excluded]
+        outside = [
+            NumberSet(maximum=min(low for low in lows if low is not None), exclusive_maximum=True)
+            if None not in lows
+            else None,
+            NumberSet(minimum=max(h for h in highs if h is not None), exclusive_minimum=True)
+            if None not in highs
+            else None,
+        ]
+        for side in outside:
+            if side is not None and not (rest := part.within.intersect(side)).is_empty():
+                found = found.union(self._spelled(rest), limits=self._limits)
         return found
 
     def _spelled(self, numbers: NumberSet) -> CharDFA:
@@ -318,6 +344,13 @@ class Languages:
         if not part.excluded and part.point is None:
             return not part.within.is_empty()
         return not self.number(part).is_empty
+
+
+@cache
+def _with_exponent() -> CharDFA:
+    """Texts with an ``e`` in them."""
+    anything = repeat(chars((0, MAX_CODE_POINT)), 0, None)
+    return CharDFA.from_regular(concat((anything, chars((69, 69), (101, 101)), anything)))
 
 
 def _without_point() -> CharDFA:
