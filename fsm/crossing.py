@@ -1,7 +1,7 @@
 """Tokens that go on behind a captured value, see :mod:`.capturing`.
 
-Candidates are the few tokens of a vocabulary in which a blank, comma or bracket follows what may
-be the end of a JSON value, as a trie. The walk steps nodes from Python: it is done once a node,
+Candidates are the few tokens of a vocabulary in which a blank, comma, colon or bracket follows what
+may be the end of a JSON value, as a trie. The walk steps nodes from Python: it is done once a node,
 and only in grammars that capture values.
 """
 
@@ -38,7 +38,7 @@ class _Branch:
 class CrossingTokens:
     """The tokens in which a blank, comma or bracket follows what may be the end of a value."""
 
-    _PATTERN = re.compile(rb'["}\]0-9el](?=[ \t\n\r,\]])')
+    _PATTERN = re.compile(rb'["}\]0-9el](?=[ \t\n\r,:\]])')
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.root = _Branch()

@@ -105,6 +105,10 @@ class Algebra(Terms):
         self.check_count(self._products)
         return tuple(dict.fromkeys(node for x in left for y in right for node in meet(x, y)))
 
+    def restart_count(self) -> None:
+        """Count the pairs of alternatives anew: another part of the schema is being read."""
+        self._products = 0
+
     def check_count(self, count: int) -> None:
         """Raise ``LimitError`` for more alternatives than a schema may combine."""
         allowed = self._limits.alternatives

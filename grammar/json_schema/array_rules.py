@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 from ..ir import Captured, Expr, Key, Ref, Repeat, Sequence
 from .array_items import State
-from .distinct import Value, canonical, value_of
-from .nodes import ArrayNode, Term
+from .nodes import ArrayNode
 from .normalize import Normalizer
 from .object_rules import choice
+from .values import Value, canonical_of_text
 from .whitespace import Punctuation
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class ArrayRules:
         self._algebra = normalizer.algebra
         self._items = normalizer.inhabitants.items
         self._distinct = normalizer.inhabitants.distinct
+        self._exclusion = normalizer.exclusion
         self._signs = signs
         # Nodes with tails by number: the number stands in the key, a node is costly to hash.
         self._nodes: list[ArrayNode] = []
@@ -105,7 +106,7 @@ class ArrayRules:
             unusable = normalizer.ask(self._distinct.unusable(node, after, seen, term))
             if unusable is None:
                 continue
-            item = self._without(term, seen | unusable)
+            item = self._algebra.conjoin((term, self._exclusion.term(seen | unusable)))
             if normalizer.inhabited(item):
                 value = self._rules.reference(item)
                 following = (node, after, seen, node.item(after.place))
@@ -122,16 +123,7 @@ class ArrayRules:
         """The rule after an item of an array whose items must differ."""
         assert isinstance(key, tuple)
         kind, number, state, seen = key
-        return key if text is None else (kind, number, state, seen | {canonical(text)})
-
-    def _without(self, term: Term, values: frozenset[Value]) -> Term:
-        algebra = self._algebra
-        near = algebra.sites.root
-        others = [term]
-        for value in sorted(values, key=repr):
-            constant = algebra.constant(value_of(value), near, "uniqueItems", value)
-            others.append(algebra.negate(constant))
-        return algebra.conjoin(others)
+        return key if text is None else (kind, number, state, seen | {canonical_of_text(text)})
 
     def _can_end(self, number: int, state: State) -> bool:
         key = number, state

@@ -5,19 +5,14 @@ objects. Whatever has been used, others are left. Only *small domains* can run o
 ``enum``, short ranges of integers. For the items that an array still must have, a small domain
 each, different values can be chosen iff there is a matching of items and values (Hall, 1935;
 found with augmenting paths). Items that need not be there never stand in the way.
-
-Values are told apart by their canonical form (:func:`canonical`): ``1`` and ``1.0`` have the same.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Hashable, Iterable
-from decimal import Decimal
+from collections.abc import Iterable
 from itertools import product
 from math import ceil, floor
-from typing import Any, TypeAlias
+from typing import Any
 
 from ...errors import LimitError
 from .algebra import Algebra
@@ -26,58 +21,13 @@ from .nodes import FALSE, ArrayNode, Normal, ObjectNode, Term
 from .numbers import exact
 from .questions import Goal, Kind, Steps
 from .scalars import NumberPart
+from .values import Value, canonical
 
-__all__ = ["DistinctItems", "Value", "canonical", "value_of"]
+__all__ = ["DistinctItems"]
 
 
 _MOST_LISTED = 4096
 """Arrays of one kind that are listed; more are taken for endlessly many."""
-
-Value: TypeAlias = tuple[str, Hashable]
-"""Type and what is compared: JSON's ``1`` is not ``true``, but Python's is."""
-
-
-def canonical(text: str | bytes) -> Value:
-    """The canonical form of the value of a JSON text.
-
-    Raises:
-        LimitError: it is nested too deeply.
-    """
-    try:
-        return _canonical(json.loads(text, parse_float=Decimal))
-    except RecursionError:
-        raise LimitError(
-            stage="comparing the items of an array that must differ",
-            limit="Python's recursion limit",
-            allowed=sys.getrecursionlimit(),
-            actual=sys.getrecursionlimit() + 1,
-        ) from None
-
-
-def _canonical(value: Any) -> Value:
-    if value is None:
-        return "null", None
-    if isinstance(value, bool):
-        return "boolean", value
-    if isinstance(value, str):
-        return "string", value
-    if isinstance(value, list):
-        return "array", tuple(map(_canonical, value))
-    if isinstance(value, dict):
-        return "object", frozenset((key, _canonical(item)) for key, item in value.items())
-    return "number", exact(value)
-
-
-def value_of(form: Value) -> Any:
-    """The JSON value with a canonical form, for a schema's ``const``."""
-    kind, value = form
-    if kind == "array":
-        assert isinstance(value, tuple)
-        return [value_of(item) for item in value]
-    if kind == "object":
-        assert isinstance(value, frozenset)
-        return {key: value_of(item) for key, item in value}
-    return value
 
 
 class DistinctItems:
@@ -179,7 +129,7 @@ class DistinctItems:
             return None
         values: set[Value] = set()
         for is_there, value in ((normal.null, None), (normal.true, True), (normal.false, False)):
-            values.update((_canonical(value),) if is_there else ())
+            values.update((canonical(value),) if is_there else ())
         for part in normal.numbers:
             numbers = self._numbers(part, most)
             if numbers is None:

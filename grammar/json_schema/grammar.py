@@ -87,6 +87,7 @@ class JsonSchemaGrammar(Grammar):
             raise _unsatisfiable(self._normalizer, root)
         if intricate:
             self._check_expressible([algebra.term(site) for site in intricate])
+            self.captures |= self._rules.objects.captures
         self._root = self._rules.reference(root)
         if isinstance(self._root, Ref) and self._signs.around is None:
             self.start: Key = self._root.key
@@ -103,12 +104,17 @@ class JsonSchemaGrammar(Grammar):
                 blank = () if around is None else (around,)
                 body = Sequence((*blank, self._root, *blank))
             else:
+                # Values that were captured make ever new rules, and no text must end in a limit.
+                self._normalizer.algebra.restart_count()
                 body = self._rules.body(key)
             self._bodies[key] = body
         return body
 
     def after_value(self, key: Key, text: bytes | None) -> Key:
         """See :meth:`.ir.Grammar.after_value`."""
+        assert isinstance(key, tuple)
+        if key[0] == "named":
+            return self._rules.objects.after_key(key, text)
         return self._rules.arrays.after_value(key, text)
 
     def _check_expressible(self, terms: list[Term]) -> None:

@@ -27,7 +27,7 @@ from .nodes import (
 )
 from .numbers import NumberSet, exact
 from .options import JsonOptions
-from .scalars import ANY_NUMBER, ANY_STRING, LanguageKey, NumberPart, StringPart
+from .scalars import ANY_NUMBER, ANY_STRING, LanguageKey, NumberPart, StringPart, single
 from .scan import TYPES
 from .sites import Site
 
@@ -210,6 +210,7 @@ class KeywordReader:
         null = true = false = False
         strings: dict[str, None] = {}
         numbers: dict[Any, Any] = {}
+        points: dict[NumberPart, None] = {}
         arrays: dict[ArrayNode, None] = {}
         objects: dict[ObjectNode, None] = {}
         for i, value in enumerate(values):
@@ -221,7 +222,10 @@ class KeywordReader:
                 true = True
             elif value is False:
                 false = True
-            elif isinstance(value, (int, float, Fraction)):
+            elif isinstance(value, Fraction):
+                # No schema has one; see :func:`.values.value_of`.
+                points[NumberPart(within=single(value))] = None
+            elif isinstance(value, (int, float)):
                 number = exact(value)
                 integral = isinstance(value, int) if strict else number.denominator == 1
                 if "number" in kinds or ("integer" in kinds and integral):
@@ -243,7 +247,7 @@ class KeywordReader:
             null and "null" in kinds,
             true and boolean,
             false and boolean,
-            (NumberPart(values=tuple(numbers.values())),) if numbers else (),
+            (*((NumberPart(values=tuple(numbers.values())),) if numbers else ()), *points),
             (StringPart(values=tuple(strings)),) if strings and "string" in kinds else (),
             tuple(arrays) if "array" in kinds else (),
             tuple(objects) if "object" in kinds else (),

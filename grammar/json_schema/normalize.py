@@ -24,6 +24,7 @@ from typing import Any, TypeAlias
 
 from .algebra import Algebra
 from .evaluation import UNSEEN, CasesOf, FormsOf
+from .exclusion import Exclusion, listed_values
 from .inhabitants import Inhabitants
 from .keywords import KeywordReader
 from .nodes import EVERYTHING, FALSE, NOTHING, TRUE, Negation, Normal, ObjectNode, Term
@@ -60,6 +61,7 @@ class Normalizer(Solver):
         self._reader = KeywordReader(algebra, options)
         self._quick_look = QuickLook(algebra, self._reader)
         self.inhabitants = Inhabitants(algebra)
+        self.exclusion = Exclusion(algebra)
         self._forms = FormsOf(algebra, self._reader)
         self._cases = CasesOf(algebra, self._reader)
         # Terms and sites whose loose form may hold more values than the exact one.
@@ -157,6 +159,8 @@ class Normalizer(Solver):
         for literal in term.literals:
             if isinstance(literal, Site):
                 part = yield from self._part(term, literal, loose, ways)
+            elif (values := listed_values(literal.term)) is not None:
+                part = ways.of(self.exclusion.form(values))
             else:
                 inner = yield Goal(Kind.FORM, literal.term, loose)
                 if loose and literal.term in self._approximate:

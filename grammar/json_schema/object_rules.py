@@ -20,18 +20,21 @@ declared names taken out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from ...errors import UnsupportedSchemaError
 from ..automata.dfa import CharDFA
 from ..ir import (
+    Captured,
     Chain,
     ChainItem,
     Choice,
     Expr,
+    Key,
     Literal,
     Ref,
     Repeat,
@@ -40,9 +43,10 @@ from ..ir import (
     UndeclaredKey,
 )
 from .inhabitants import subsets
-from .nodes import TRUE, KeyObligation, Layer, ObjectNode, Term
+from .nodes import TRUE, ObjectNode, Term
 from .normalize import Normalizer
 from .scalars import StringPart
+from .undeclared_keys import Atom, Obliged, UndeclaredKeys
 from .whitespace import Punctuation
 
 if TYPE_CHECKING:
@@ -52,14 +56,9 @@ __all__ = ["ObjectRules", "choice"]
 
 _NOTHING = Sequence(())
 _NONE: frozenset[int] = frozenset()
+_NO_KEYS: frozenset[str] = frozenset()
 _MOST_OBLIGATIONS = 4
 _MOST_OBLIGED_MEMBERS = 200
-
-Obliged: TypeAlias = frozenset[int]
-"""Obligations of a node by index."""
-
-
-Conjoin: TypeAlias = Callable[[Iterable[Term]], Term]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +72,19 @@ class _Declared:
 
 
 @dataclass(frozen=True, slots=True)
-class _Atom:
-    """Undeclared keys that are subject to the same things."""
-
-    key: Expr
-    term: Term
-    concerns: Obliged
-
-
-@dataclass(frozen=True, slots=True)
 class _Step:
-    """A member that can come next, and the obligations after it."""
+    """A member that can come next, and the obligations after it.
+
+    Attributes:
+        member: the member.
+        atom, term: of an undeclared one, its keys and its value.
+    """
 
     member: Expr
     pending: Obliged
     guarded: Obliged
+    atom: Atom | None = None
+    term: Term = TRUE
 
 
 @dataclass(slots=True)
@@ -95,9 +92,10 @@ class _Members:
     """What an object with tails consists of."""
 
     declared: tuple[_Declared, ...]
-    atoms: tuple[_Atom, ...]
+    atoms: tuple[Atom, ...]
     terms: tuple[Term, ...]  # of the obligations
     required: int  # bit i: declared member i
+    is_distinct: bool  # undeclared keys do not repeat
     steps: dict[tuple[int, Obliged, Obliged], list[_Step]] = field(default_factory=dict)
     known: dict[tuple[int, int, int | None, Obliged, Obliged, int], bool] = field(
         default_factory=dict
@@ -105,7 +103,12 @@ class _Members:
 
 
 class ObjectRules:
-    """Makes the expressions of object nodes and the bodies of their tails."""
+    """Makes the expressions of object nodes and the bodies of their tails.
+
+    Attributes:
+        captures: whether undeclared keys are captured where they must differ. Set once
+            :meth:`check` meets such a node.
+    """
 
     def __init__(self, rules: Rules, normalizer: Normalizer, signs: Punctuation) -> None:
         self._rules = rules
@@ -113,12 +116,14 @@ class ObjectRules:
         self._algebra = normalizer.algebra
         self._languages = normalizer.algebra.languages
         self._signs = signs
+        self._others = UndeclaredKeys(normalizer)
+        self.captures = False
         self._keys: dict[str, tuple[Expr, ...]] = self._languages.shared(
             ("keys", signs.key_has_colon, signs.after_key), dict
         )
         # Objects with tails by number: the number stands in the key, a node is costly to hash.
         self._objects: list[_Members] = []
-        self._numbers: dict[ObjectNode, int] = {}
+        self._numbers: dict[tuple[ObjectNode, bool], int] = {}
         self._is_ordered = normalizer.options.property_order == "schema"
 
     def any_object(self) -> Expr:
@@ -136,9 +141,9 @@ class ObjectRules:
             return
         n_required = sum(member.required for member in declared)
         if (
-            (self._is_ordered or len(declared) + bool(self._atoms(node)) <= 1)
+            (self._is_ordered or len(declared) + bool(self._others.atoms(node)) <= 1)
             and node.min <= n_required
-            and (node.max is None or (node.max >= len(declared) and not self._atoms(node)))
+            and (node.max is None or (node.max >= len(declared) and not self._others.atoms(node)))
         ):
             yield self._chain(node, declared)
         else:
@@ -149,34 +154,39 @@ class ObjectRules:
         site = term.site
         pointer = site.pointer if site is not None else "#"
         for node in self._normalizer.normal(term).objects:
-            if node.obligations:
+            if not self.captures and self._needs_distinct(node):
+                self.captures = True
+            if node.obligations or node.min > len(node.required):
                 declared = self._declared(node)
-                if declared is not None and not self._is_obliging(node, declared):
+                if declared is not None and not self._is_possible(node, declared):
                     raise UnsupportedSchemaError(
-                        "several undeclared properties would have to violate subschemas, which "
-                        "is not enforced; add additionalProperties: false, or relax the keyword",
+                        "so many properties would have to violate subschemas that it is not "
+                        "enforced; add additionalProperties: false, or relax the keyword",
                         keyword=_culprit(term),
                         pointer=pointer,
                     )
-            if node.min - len(node.required) > 1 and self._atoms(node):
-                raise UnsupportedSchemaError(
-                    "minProperties above 1 with undeclared properties is not enforced, because "
-                    "their keys would have to differ; declare or require properties, or drop "
-                    "it knowingly with relax=('minProperties',)",
-                    keyword="minProperties",
-                    pointer=pointer,
-                )
 
-    def _is_obliging(self, node: ObjectNode, declared: list[_Declared]) -> bool:
-        """Whether the node's obligations can be enforced, and met."""
-        if len(node.obligations) > _MOST_OBLIGATIONS or len(declared) > _MOST_OBLIGED_MEMBERS:
+    def _needs_distinct(self, node: ObjectNode) -> bool:
+        """Whether undeclared keys must not repeat for the node to be exact."""
+        if node.min - len(node.required) <= 1 and len(node.obligations) <= 1:
             return False
+        atoms = self._others.atoms(node)
+        if node.min - len(node.required) > 1:
+            return bool(atoms)
         narrowing = [
             i
             for i, obligation in enumerate(node.obligations)
-            if obligation.term is not TRUE and any(i in atom.concerns for atom in self._atoms(node))
+            if obligation.term is not TRUE and any(i in atom.concerns for atom in atoms)
         ]
-        return len(narrowing) <= 1 and bool(list(self._with_tails(node, declared)))
+        return len(narrowing) > 1
+
+    def _is_possible(self, node: ObjectNode, declared: list[_Declared]) -> bool:
+        """Whether the node's obligations and bounds can be enforced, and met."""
+        if node.obligations and (
+            len(node.obligations) > _MOST_OBLIGATIONS or len(declared) > _MOST_OBLIGED_MEMBERS
+        ):
+            return False
+        return bool(list(self._with_tails(node, declared)))
 
     # ------------------------------------------------------------------ members
 
@@ -215,97 +225,21 @@ class ObjectRules:
             names = self._normalizer.normal(node.names).strings
         members: list[_Declared] = []
         for name, term in node.named:
-            if inhabited(term) and (names is None or self._is_named(names, name)):
+            if inhabited(term) and (names is None or self._others.is_named(names, name)):
                 concerns = _NONE
                 if node.obligations:
                     concerns = frozenset(
                         i
                         for i, obligation in enumerate(node.obligations)
                         if self._algebra.concerns(obligation, name)
-                        and self._is_named(self._normalizer.normal(obligation.names).strings, name)
+                        and self._others.is_named(
+                            self._normalizer.normal(obligation.names).strings, name
+                        )
                     )
                 members.append(_Declared(self.key(name), term, name in node.required, concerns))
             elif name in node.required:
                 return None
         return members
-
-    def _is_named(self, names: tuple[StringPart, ...], name: str) -> bool:
-        return any(self._languages.contains(part, name) for part in names)
-
-    # ------------------------------------------------------------------ undeclared keys
-
-    def _atoms(self, node: ObjectNode) -> tuple[_Atom, ...]:
-        """The undeclared keys, split by what their values are subject to."""
-        if node.is_closed or (node.shut and not node.layers):
-            return ()
-        conjoin = self._algebra.conjoin
-        declared = frozenset(name for name, _ in node.named)
-        if (
-            node.names is TRUE
-            and not node.obligations
-            and all(not layer.patterns for layer in node.layers)
-        ):
-            term = conjoin(layer.additional for layer in node.layers)
-            if not self._normalizer.inhabited(term):
-                return ()
-            return (_Atom(UndeclaredKey(declared), term, _NONE),)
-
-        # Pieces: keys (``None`` for all), the patterns they match, the obligations they meet.
-        pieces: list[tuple[CharDFA | None, frozenset[str | int]]] = [(None, frozenset())]
-        for pattern in dict.fromkeys(p for layer in node.layers for p, _ in layer.patterns):
-            pieces = _split(pieces, pattern, self._language(pattern))
-        for i, obligation in enumerate(node.obligations):
-            pieces = _split(pieces, i, self._concerned(obligation))
-        merged: dict[tuple[Term, Obliged], CharDFA | None] = {}
-        for keys, labels in pieces:
-            term = conjoin(_of_piece(conjoin, layer, labels) for layer in node.layers)
-            what = term, frozenset(label for label in labels if isinstance(label, int))
-            if what in merged:
-                seen = merged[what]
-                keys = None if seen is None or keys is None else seen.union(keys)
-            merged[what] = keys
-        names: tuple[StringPart, ...] | None = None
-        if node.names is not TRUE:
-            names = self._normalizer.normal(node.names).strings
-        excluded = CharDFA.from_strings(declared) if declared else None
-        atoms: list[_Atom] = []
-        for (term, concerns), keys in merged.items():
-            if not self._normalizer.inhabited(term):
-                continue
-            if names is None and keys is None:
-                atoms.append(_Atom(UndeclaredKey(declared), term, concerns))
-                continue
-            languages: list[CharDFA] = [keys] if keys is not None else []
-            if names is not None:
-                languages = [
-                    language if keys is None else language.intersect(keys)
-                    for language in map(self._languages.string, names)
-                ]
-            for language in languages:
-                if excluded is not None:
-                    language = language.difference(excluded)
-                if not language.is_empty:
-                    atoms.append(_Atom(StringLexeme(language), term, concerns))
-        return tuple(atoms)
-
-    def _language(self, pattern: str) -> CharDFA:
-        return self._languages.string(StringPart(languages=frozenset((("pattern", pattern),))))
-
-    def _concerned(self, obligation: KeyObligation) -> CharDFA:
-        """The keys that can meet an obligation."""
-        keys = CharDFA.any_text()
-        if obligation.pattern is not None:
-            keys = self._language(obligation.pattern)
-        for pattern in obligation.unmatched:
-            keys = keys.difference(self._language(pattern))
-        if obligation.declared:
-            keys = keys.difference(CharDFA.from_strings(obligation.declared))
-        if obligation.names is not TRUE:
-            named = CharDFA.never()
-            for part in self._normalizer.normal(obligation.names).strings:
-                named = named.union(self._languages.string(part))
-            keys = keys.intersect(named)
-        return keys
 
     # ------------------------------------------------------------------ chains
 
@@ -313,7 +247,7 @@ class ObjectRules:
         items = tuple(ChainItem(self._member(m.key, m.term), m.required) for m in declared)
         rest = [
             self._undeclared(atom.key, self._rules.reference(atom.term))
-            for atom in self._atoms(node)
+            for atom in self._others.atoms(node)
         ]
         if not items and not rest:
             return self._enclosed(_NOTHING)
@@ -322,21 +256,34 @@ class ObjectRules:
     # ------------------------------------------------------------------ tails
 
     def _with_tails(self, node: ObjectNode, declared: list[_Declared]) -> Iterable[Expr]:
-        number = self._numbers.get(node)
+        is_distinct = self.captures and self._needs_distinct(node)
+        number = self._numbers.get((node, is_distinct))
         if number is None:
-            number = self._numbers[node] = len(self._objects)
+            number = self._numbers[node, is_distinct] = len(self._objects)
+            atoms = self._others.atoms(node)
+            if is_distinct:
+                # Of endlessly many keys some are always left; few are as good as declared.
+                declared = [*declared, *self._listed(atoms)]
+                atoms = tuple(a for a in atoms if self._others.listed(a) is None)
             self._objects.append(
                 _Members(
                     tuple(declared),
-                    self._atoms(node),
+                    atoms,
                     tuple(obligation.term for obligation in node.obligations),
                     sum(1 << i for i, member in enumerate(declared) if member.required),
+                    is_distinct,
                 )
             )
         pending = frozenset(range(len(node.obligations)))
         if self._can_end(self._objects[number], 0, node.min, node.max, pending, _NONE):
             tail = self.tail if self._is_ordered else self.unordered_tail
-            yield self._enclosed(tail(number, 0, node.min, node.max, True, pending, _NONE))
+            taken = _NO_KEYS
+            yield self._enclosed(tail(number, 0, node.min, node.max, True, pending, _NONE, taken))
+
+    def _listed(self, atoms: tuple[Atom, ...]) -> Iterable[_Declared]:
+        for atom in atoms:
+            for name in self._others.listed(atom) or ():
+                yield _Declared(self.key(name), atom.term, False, atom.concerns)
 
     def tail(
         self,
@@ -347,6 +294,7 @@ class ObjectRules:
         first: bool,
         pending: Obliged,
         guarded: Obliged,
+        taken: frozenset[str],
     ) -> Expr:
         """Members from declared one ``index`` on, a comma before each but the object's first.
 
@@ -355,6 +303,7 @@ class ObjectRules:
             first: whether none came before.
             pending: obligations that these must meet.
             guarded: obligations met by an undeclared member, not to be undone.
+            taken: undeclared keys before, where they must not repeat.
         """
         members = self._objects[number]
         comma = self._signs.comma
@@ -365,11 +314,9 @@ class ObjectRules:
             fewer = max(least - 1, 0)
             left = None if most is None else most - 1
             if most != 0 and self._can_end(members, after, fewer, left, step.pending, step.guarded):
-                rest = Ref(
-                    ("members", number, after, fewer, left, False, step.pending, step.guarded)
-                )
-                parts = (step.member, rest) if first else (comma, step.member, rest)
-                options.append(Sequence(parts))
+                obliged = step.pending, step.guarded
+                rest = ("members", number, after, fewer, left, False, *obliged, taken)
+                options.append(self._then(step, rest, first, taken, members))
 
         # A declared member, after leaving out some that may be missing.
         for i in range(index, end):
@@ -378,7 +325,12 @@ class ObjectRules:
             if members.declared[i].required:
                 return choice(options)
         steps = self._steps(members, end, pending, guarded)
-        if pending:
+        if members.is_distinct:
+            for step in steps:
+                offer(end, step)
+            if not pending and least == 0:
+                options.append(_NOTHING)
+        elif pending:
             for step in steps:
                 offer(end, step)
         elif steps and most != 0 and (most is None or least <= most):
@@ -400,6 +352,7 @@ class ObjectRules:
         first: bool,
         pending: Obliged,
         guarded: Obliged,
+        taken: frozenset[str],
     ) -> Expr:
         """Members in any order, without the declared ones whose bits are in ``used``.
 
@@ -417,12 +370,36 @@ class ObjectRules:
             for step in self._steps(members, i, pending, guarded):
                 obliged = step.pending, step.guarded
                 if self._can_end(members, 0, fewer, left, *obliged, after):
-                    rest = Ref(("unordered", number, after, fewer, left, False, *obliged))
-                    parts = (step.member, rest)
-                    options.append(Sequence(parts if first else (self._signs.comma, *parts)))
+                    rest = ("unordered", number, after, fewer, left, False, *obliged, taken)
+                    options.append(self._then(step, rest, first, taken, members))
         if least == 0 and not pending and not members.required & ~used:
             options.append(_NOTHING)
         return choice(options)
+
+    def _then(
+        self, step: _Step, rest: Key, first: bool, taken: frozenset[str], members: _Members
+    ) -> Expr:
+        """A member, a comma before it unless it is the first, and the rule of the rest."""
+        parts: tuple[Expr, ...] = (step.member, Ref(rest))
+        if members.is_distinct and step.atom is not None:
+            key = self._others.without(step.atom.key, taken)
+            parts = (key, Captured(("named", step.term.uid, rest), is_endless=True))
+        return Sequence(parts if first else (self._signs.comma, *parts))
+
+    def named(self, value: int, rest: Key) -> Expr:
+        """What follows an undeclared key: a value in the term of that number, and the rest."""
+        term = TRUE if value == TRUE.uid else self._algebra.by_uid[value]
+        after = self._signs.after_value
+        parts = (self._signs.colon, self._rules.reference(term))
+        return Sequence((*parts, Ref(rest)) if after is None else (*parts, after, Ref(rest)))
+
+    def after_key(self, key: Key, text: bytes | None) -> Key:
+        """The rule after an undeclared key."""
+        assert isinstance(key, tuple)
+        if text is None:
+            return key
+        kind, value, rest = key
+        return kind, value, (*rest[:-1], rest[-1] | {json.loads(text)})
 
     def _steps(
         self, members: _Members, index: int, pending: Obliged, guarded: Obliged
@@ -442,13 +419,16 @@ class ObjectRules:
                         )
             else:
                 for atom in members.atoms:
-                    held = sorted(atom.concerns & guarded)
+                    held = () if members.is_distinct else sorted(atom.concerns & guarded)
                     for met in subsets(sorted(atom.concerns & pending)):
                         term = conjoin((atom.term, *(members.terms[i] for i in (*held, *met))))
                         if inhabited(term):
                             kept = {i for i in met if members.terms[i] is not TRUE}
+                            if members.is_distinct:
+                                kept = set()
                             member = self._undeclared(atom.key, self._rules.reference(term))
-                            found.append(_Step(member, pending - set(met), guarded | kept))
+                            left = pending - set(met)
+                            found.append(_Step(member, left, guarded | kept, atom, term))
             members.steps[index, pending, guarded] = found
         return found
 
@@ -502,26 +482,6 @@ class ObjectRules:
                         break
             members.known[key] = found
         return found
-
-
-def _split(
-    pieces: list[tuple[CharDFA | None, frozenset[str | int]]], label: str | int, language: CharDFA
-) -> list[tuple[CharDFA | None, frozenset[str | int]]]:
-    """Each piece inside and outside of a language, the inside labelled; without empty ones."""
-    result: list[tuple[CharDFA | None, frozenset[str | int]]] = []
-    for keys, labels in pieces:
-        inside = language if keys is None else keys.intersect(language)
-        outside = language.complement() if keys is None else keys.difference(language)
-        if not inside.is_empty:
-            result.append((None if inside.is_universal else inside, labels | {label}))
-        if not outside.is_empty:
-            result.append((outside, labels))
-    return result
-
-
-def _of_piece(conjoin: Conjoin, layer: Layer, labels: frozenset[str | int]) -> Term:
-    found = [term for pattern, term in layer.patterns if pattern in labels]
-    return conjoin(found) if found else layer.additional
 
 
 def _culprit(term: Term) -> str:

@@ -80,6 +80,8 @@ class Rules:
                 return self.arrays.unique_tail(*rest)
             if kind == "members":
                 return self.objects.tail(*rest)
+            if kind == "named":
+                return self.objects.named(*rest)
             if kind == "unordered":
                 return self.objects.unordered_tail(*rest)
         if key == "value":

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from .numbers import NumberSet, exact
 
-__all__ = ["ANY_NUMBER", "ANY_STRING", "LanguageKey", "NumberPart", "StringPart"]
+__all__ = ["ANY_NUMBER", "ANY_STRING", "LanguageKey", "NumberPart", "StringPart", "single"]
 
 LanguageKey: TypeAlias = tuple[str, str]
 """``("pattern", regex)`` or ``("format", name)``: a regular language by name."""

@@ -1,7 +1,7 @@
-"""Arrays whose items must differ: masks against ``accept``, and both against jsonschema.
+"""Items and keys that must differ: masks against ``accept``, and both against jsonschema.
 
 What is allowed depends on the values in the text, so nothing of it is covered by tests of nodes.
-The vocabulary has tokens that cross the end of an item in every way.
+The vocabulary has tokens that cross the end of an item or key in every way.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ PIECES = [
         "e,",
         "],[1",
     ),
+    *('"a":1', ',"b":', '":', '":1,"', '1,"a":1', '{"a":1,"b":1}', '"b": ', '{"', "1}"),
     *("},{", '},{"', '{"a":', '{"a":1}', '":1},{"', "null,null", "[[", "[]", "[],[", '""', '"",""'),
     *(' "', 'a"', "\n", ", ", "ab", "null", "\\u0061", "\\n"),
 ]
@@ -74,6 +75,27 @@ items = st.sampled_from(
 
 
 @st.composite
+def objects(draw: st.DrawFn) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "object", "minProperties": draw(st.integers(0, 4))}
+    values = st.sampled_from([True, {"type": "integer"}, {"const": 1}, {"type": "boolean"}])
+    if draw(st.booleans()):
+        schema["maxProperties"] = draw(st.integers(2, 5))
+    if draw(st.booleans()):
+        schema["properties"] = draw(st.dictionaries(st.sampled_from("ax"), values))
+    if draw(st.booleans()):
+        patterns = st.sampled_from(["^a", "^[ab]$", "b$"])
+        schema["patternProperties"] = draw(st.dictionaries(patterns, values, max_size=2))
+    if draw(st.booleans()):
+        schema["additionalProperties"] = draw(values | st.just(False))
+    if draw(st.integers(0, 2)) == 0:
+        names = [{"enum": ["a", "b", "ab", "x"]}, {"maxLength": 1}, {"pattern": "^[ab]"}]
+        schema["propertyNames"] = draw(st.sampled_from(names))
+    if draw(st.integers(0, 2)) == 0:
+        schema["allOf"] = [{"not": {"additionalProperties": draw(values)}} for _ in range(2)]
+    return schema
+
+
+@st.composite
 def schemas(draw: st.DrawFn) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "array", "uniqueItems": True}
     if draw(st.booleans()):
@@ -99,12 +121,18 @@ def mask_of(matcher: Matcher) -> list[int]:
     return [token for token in range(len(TOKENS)) if row[token >> 5] >> (token & 31) & 1]
 
 
-@given(schemas(), st.integers(0, 2**32), st.sampled_from(["compact", "default", "flexible"]))
+@given(
+    schemas() | objects(),
+    st.integers(0, 2**32),
+    st.sampled_from(["compact", "default", "flexible"]),
+    st.sampled_from(["schema", "any"]),
+)
 def test_masks_agree_with_accept_and_lead_to_valid_texts(
-    schema: dict[str, Any], seed: int, whitespace: Any
+    schema: dict[str, Any], seed: int, whitespace: Any, order: Any
 ) -> None:
+    options = JsonOptions(whitespace=whitespace, property_order=order)
     try:
-        fsm = COMPILER.json_schema(schema, options=JsonOptions(whitespace=whitespace))
+        fsm = COMPILER.json_schema(schema, options=options)
     except (UnsatisfiableError, UnsupportedSchemaError):
         return
     choose = random.Random(seed)
@@ -137,12 +165,17 @@ def test_masks_agree_with_accept_and_lead_to_valid_texts(
         assert matcher.accept(token)
 
 
-@given(schemas(), st.lists(scalars | st.lists(scalars, max_size=2), max_size=5), st.integers())
+@given(
+    st.tuples(schemas(), st.lists(scalars | st.lists(scalars, max_size=2), max_size=5))
+    | st.tuples(objects(), st.dictionaries(st.sampled_from(["a", "b", "ab", "x", "y"]), scalars)),
+    st.integers(),
+)
 def test_what_is_valid_is_accepted_and_nothing_else(
-    schema: dict[str, Any], instance: list[Any], seed: int
+    pair: tuple[dict[str, Any], Any], seed: int
 ) -> None:
+    schema, instance = pair
     try:
-        fsm = COMPILER.json_schema(schema)
+        fsm = COMPILER.json_schema(schema, options=JsonOptions(property_order="any"))
     except UnsupportedSchemaError:
         return
     except UnsatisfiableError:
