@@ -3,11 +3,14 @@
 Every instance is written by ``json.dumps`` and read byte by byte. An instance whose group cannot be
 compiled is *refused*, unless nothing satisfies the schema and the instance is invalid: then it is
 right, as no text is generated.
+
+``python tests/official_suite.py [SUITE]`` writes the tables of ``docs/json_schema.md`` anew.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +24,12 @@ from maskwright import Compiler, JsonOptions, Vocabulary
 from maskwright.errors import GrammarError, LimitError, UnsatisfiableError
 from maskwright.fsm.token_fsm import TokenFSM
 
-__all__ = ["DRAFTS", "Verdict", "count", "verdicts"]
+__all__ = ["DOCUMENT", "DRAFTS", "Verdict", "tables", "verdicts", "with_tables"]
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "json_schema.md"
+"""The document that shows the tables, between the two marks."""
+
+MARKS = ("<!-- tables: begin -->\n", "<!-- tables: end -->\n")
 
 DRAFTS = {
     "draft4": "http://json-schema.org/draft-04/schema#",
@@ -69,7 +77,9 @@ def verdicts(
     suite: Path, draft: str, options: JsonOptions, *, folder: str = "."
 ) -> Iterator[Verdict]:
     """All instances of a draft's files in ``folder``; optional ones are in ``optional/…``."""
-    compiler = Compiler(Vocabulary.from_tokens([bytes([i]) for i in range(256)] + [b"<eos>"], eos_ids=[256]))
+    compiler = Compiler(
+        Vocabulary.from_tokens([bytes([i]) for i in range(256)] + [b"<eos>"], eos_ids=[256])
+    )
     registry = remotes(suite)
     for path in sorted((suite / "tests" / draft / folder).glob("*.json")):
         for group in json.loads(path.read_text("utf-8")):
@@ -91,12 +101,65 @@ def verdicts(
                     outcome = "right"
                 else:
                     outcome = "strict" if test["valid"] else "loose"
-                yield Verdict(path.stem, group["description"], test["description"], outcome, refused)
+                yield Verdict(
+                    path.stem, group["description"], test["description"], outcome, refused
+                )
 
 
-def count(found: list[Verdict]) -> dict[str, Counter[str]]:
-    """The outcomes of each file."""
-    files: dict[str, Counter[str]] = {}
-    for verdict in found:
-        files.setdefault(verdict.file, Counter())[verdict.outcome] += 1
-    return files
+def tables(suite: Path) -> str:
+    """The mandatory tests of every draft by file, and whatever is not right, as Markdown."""
+    outcomes: dict[str, dict[str, list[Verdict]]] = {}
+    totals: dict[str, dict[str, Counter[str]]] = {"any": {}, "schema": {}}
+    faults: dict[tuple[str, str, str], list[str]] = {}
+    for draft in DRAFTS:
+        for order in ("any", "schema"):
+            options = JsonOptions(property_order=order, formats="annotate")
+            found = list(verdicts(suite, draft, options))
+            totals[order][draft] = Counter(verdict.outcome for verdict in found)
+            if order == "schema":
+                continue
+            for verdict in found:
+                outcomes.setdefault(verdict.file, {}).setdefault(draft, []).append(verdict)
+                if verdict.outcome != "right":
+                    drafts = faults.setdefault((verdict.file, verdict.group, verdict.outcome), [])
+                    drafts.extend([draft] * (draft not in drafts))
+
+    def cell(found: list[Verdict]) -> str:
+        right = sum(verdict.outcome == "right" for verdict in found)
+        return f"{right}/{len(found)}" if found else ""
+
+    head = "| | " + " | ".join(DRAFTS) + " |\n|---" + "|---" * len(DRAFTS) + "|\n"
+    lines = [head]
+    for order, by_draft in totals.items():
+        cells = [f"{100 * c['right'] / c.total():.1f} %" for c in by_draft.values()]
+        lines.append(f"| right, `property_order={order!r}` | {' | '.join(cells)} |\n")
+    for outcome, name in [
+        ("refused", "refused when compiled"),
+        ("strict", "valid, not allowed"),
+        ("loose", "invalid, allowed"),
+    ]:
+        cells = [str(c[outcome]) for c in totals["any"].values()]
+        lines.append(f"| {name}, `property_order='any'` | {' | '.join(cells)} |\n")
+    lines += ["\nBy file, right of all, in any order:\n\n", head]
+    for file, by_draft_found in sorted(outcomes.items()):
+        cells = [cell(by_draft_found.get(draft, [])) for draft in DRAFTS]
+        lines.append(f"| {file} | {' | '.join(cells)} |\n")
+    lines += [
+        "\nNot right, in any order:\n\n",
+        "| file | group | what | drafts |\n|---|---|---|---|\n",
+    ]
+    for (file, group, outcome), drafts in sorted(faults.items()):
+        lines.append(f"| {file} | {group} | {outcome} | {', '.join(drafts)} |\n")
+    return "".join(lines)
+
+
+def with_tables(document: str, suite: Path) -> str:
+    """The document with its tables as they are now."""
+    begin, end = MARKS
+    before, rest = document.split(begin)
+    return before + begin + tables(suite) + end + rest.split(end)[1]
+
+
+if __name__ == "__main__":
+    folder = sys.argv[1] if len(sys.argv) > 1 else "../shared/data/json-schema-test-suite"
+    DOCUMENT.write_text(with_tables(DOCUMENT.read_text("utf-8"), Path(folder)), "utf-8")
