@@ -23,7 +23,7 @@ from typing import Any
 
 from engine_api import ENGINES
 from measure import SchemaResult
-from report import compare, print_table, summarize, to_json
+from report import by_keyword, compare, print_table, summarize, to_json
 from tokenizer_file import DEFAULT_DATA, find_tokenizer
 from worker import Worker
 
@@ -71,6 +71,12 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
         metavar="FILE[:ENGINE]",
         help="run nothing; list what two --json files judge differently",
     )
+    parser.add_argument(
+        "--by-keyword",
+        nargs="+",
+        metavar="FILE[:ENGINE]",
+        help="run nothing; count what passed in --json files, for each keyword",
+    )
     return parser.parse_args(arguments)
 
 
@@ -82,6 +88,9 @@ def main(arguments: list[str] | None = None) -> int:
     if not options.data.is_file():
         print(f"no data at {options.data}: pass --data", file=sys.stderr)
         return 2
+    if options.by_keyword:
+        by_keyword(read_records(options.data, options.offset, options.limit), *options.by_keyword)
+        return 0
     engines = list(dict.fromkeys(options.engine or ["llguidance", "maskwright"]))
     tokenizer = find_tokenizer(options.tokenizer)
     workers = [

@@ -1,19 +1,22 @@
-"""Results as a table side by side, as JSON, and the differences between two runs."""
+"""Results as a table side by side, as JSON, by keyword, and the differences between two runs."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jsonschema import Draft4Validator, Draft201909Validator, Draft202012Validator
 from measure import SchemaResult
 from numpy.typing import NDArray
+from referencing import Resource
+from referencing.jsonschema import DRAFT202012
 
-__all__ = ["compare", "print_table", "summarize", "to_json"]
+__all__ = ["by_keyword", "compare", "print_table", "summarize", "to_json"]
 
 Results = Mapping[str, Mapping[str, SchemaResult]]  # engine -> schema id -> result
 Summary = dict[str, float]
@@ -220,6 +223,43 @@ def compare(first: str, second: str) -> int:
             if detail:
                 print(f"    {name}: {detail[:200]}")
     return len(differing)
+
+
+def by_keyword(records: Iterable[dict[str, Any]], *sources: str) -> None:
+    """Print how many of the schemas that use a keyword passed in each run, as Markdown.
+
+    Args:
+        records: the schemas, as :func:`maskbench.read_records` gives them.
+        sources: the runs, each ``FILE`` or ``FILE:ENGINE``.
+    """
+    runs = [_verdicts(source) for source in sources]
+    uses: Counter[str] = Counter()
+    passes = [Counter[str]() for _ in runs]
+    for record in records:
+        keywords = set(_keywords(record["schema"]))
+        uses.update(keywords)
+        for (_, verdicts), passed in zip(runs, passes, strict=True):
+            if verdicts.get(record["id"], {}).get("verdict") == "pass":
+                passed.update(keywords)
+    print(f"| keyword | schemas | {' | '.join(name for name, _ in runs)} |")
+    print("| --- " * (2 + len(runs)) + "|")
+    for keyword, n in sorted(uses.items(), key=lambda item: (-item[1], item[0])):
+        shares = [f"{passed[keyword]:,} ({100 * passed[keyword] / n:.1f} %)" for passed in passes]
+        print(f"| `{keyword}` | {n:,} | {' | '.join(shares)} |")
+
+
+_VALIDATORS = (Draft4Validator, Draft201909Validator, Draft202012Validator)
+_KEYWORDS = frozenset(keyword for draft in _VALIDATORS for keyword in draft.VALIDATORS)
+
+
+def _keywords(schema: Any) -> Iterator[str]:
+    """The keywords of all subschemas, some more than once."""
+    pending = [Resource.from_contents(schema, default_specification=DRAFT202012)]
+    while pending:
+        resource = pending.pop()
+        if isinstance(resource.contents, dict):
+            yield from (keyword for keyword in resource.contents if keyword in _KEYWORDS)
+            pending.extend(resource.subresources())
 
 
 def _verdicts(source: str) -> tuple[str, dict[str, Any]]:
