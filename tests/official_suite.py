@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from byte_texts import BYTES, accepts
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
-from maskwright import Compiler, JsonOptions, Vocabulary
+from maskwright import Compiler, JsonOptions
 from maskwright.errors import GrammarError, LimitError, UnsatisfiableError
-from maskwright.fsm.token_fsm import TokenFSM
 
 __all__ = ["DOCUMENT", "DRAFTS", "Verdict", "tables", "verdicts", "with_tables"]
 
@@ -46,15 +46,19 @@ REMOTE_BASE = "http://localhost:1234/"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one instance: ``right``, ``strict``, ``loose`` or ``refused``."""
+    """What became of one instance: ``right``, ``strict``, ``loose`` or ``refused``.
+
+    ``error`` is what compiling its schema raised, if anything.
+    """
 
     file: str
     group: str
     test: str
     outcome: str
-    reason: str = ""
+    error: Exception | None
 
 
+@cache
 def remotes(suite: Path) -> Registry[Any]:
     """The suite's remote documents."""
     registry: Registry[Any] = Registry()
@@ -66,91 +70,81 @@ def remotes(suite: Path) -> Registry[Any]:
     return registry
 
 
-def accepts(fsm: TokenFSM, text: str) -> bool:
-    """Whether a text is allowed to its end; the vocabulary's tokens are the bytes."""
-    matcher = fsm.matcher()
-    data = text.encode()
-    return matcher.accept_all(list(data)) == len(data) and matcher.is_accepting()
+@cache  # the tables show what the tests check
+def verdicts(suite: Path, draft: str, order: Literal["any", "schema"]) -> tuple[Verdict, ...]:
+    """All instances of a draft's mandatory tests."""
+    options = JsonOptions(property_order=order, formats="annotate")
+    return tuple(_verdicts(suite, draft, options))
 
 
-def verdicts(
-    suite: Path, draft: str, options: JsonOptions, *, folder: str = "."
-) -> Iterator[Verdict]:
-    """All instances of a draft's files in ``folder``; optional ones are in ``optional/…``."""
-    compiler = Compiler(
-        Vocabulary.from_tokens([bytes([i]) for i in range(256)] + [b"<eos>"], eos_ids=[256])
-    )
-    registry = remotes(suite)
-    for path in sorted((suite / "tests" / draft / folder).glob("*.json")):
+def _verdicts(suite: Path, draft: str, options: JsonOptions) -> Iterator[Verdict]:
+    compiler = Compiler(BYTES)
+    for path in sorted((suite / "tests" / draft).glob("*.json")):
         for group in json.loads(path.read_text("utf-8")):
             schema = group["schema"]
             if isinstance(schema, dict):
                 schema = {"$schema": DRAFTS[draft], **schema}
-            fsm, refused = None, ""
+            fsm, error = None, None
             try:
-                fsm = compiler.json_schema(schema, options=options, registry=registry)
-            except UnsatisfiableError:
-                pass
-            except (GrammarError, LimitError) as error:
-                refused = f"{type(error).__name__}: {error}"
+                fsm = compiler.json_schema(schema, options=options, registry=remotes(suite))
+            except (GrammarError, LimitError) as caught:
+                error = caught
             for test in group["tests"]:
                 text = json.dumps(test["data"], ensure_ascii=False)
-                if refused:
+                if error is not None and not isinstance(error, UnsatisfiableError):
                     outcome = "refused"
                 elif (fsm is not None and accepts(fsm, text)) == test["valid"]:
                     outcome = "right"
                 else:
                     outcome = "strict" if test["valid"] else "loose"
-                yield Verdict(
-                    path.stem, group["description"], test["description"], outcome, refused
-                )
+                name = test["description"]
+                yield Verdict(path.stem, group["description"], name, outcome, error)
 
 
 def tables(suite: Path) -> str:
     """The mandatory tests of every draft by file, and whatever is not right, as Markdown."""
-    outcomes: dict[str, dict[str, list[Verdict]]] = {}
-    totals: dict[str, dict[str, Counter[str]]] = {"any": {}, "schema": {}}
-    faults: dict[tuple[str, str, str], list[str]] = {}
-    for draft in DRAFTS:
-        for order in ("any", "schema"):
-            options = JsonOptions(property_order=order, formats="annotate")
-            found = list(verdicts(suite, draft, options))
-            totals[order][draft] = Counter(verdict.outcome for verdict in found)
-            if order == "schema":
-                continue
-            for verdict in found:
-                outcomes.setdefault(verdict.file, {}).setdefault(draft, []).append(verdict)
-                if verdict.outcome != "right":
-                    drafts = faults.setdefault((verdict.file, verdict.group, verdict.outcome), [])
-                    drafts.extend([draft] * (draft not in drafts))
+    by_draft = [verdicts(suite, draft, "any") for draft in DRAFTS]
+    header = _row("", DRAFTS) + "|---" * (1 + len(DRAFTS)) + "|\n"
 
-    def cell(found: list[Verdict]) -> str:
-        right = sum(verdict.outcome == "right" for verdict in found)
-        return f"{right}/{len(found)}" if found else ""
+    lines = [header]
+    for order in ("any", "schema"):
+        right = [_share(verdicts(suite, draft, order)) for draft in DRAFTS]
+        lines.append(_row(f"right, `property_order={order!r}`", right))
+    for outcome, name in _NOT_RIGHT.items():
+        counts = [sum(v.outcome == outcome for v in found) for found in by_draft]
+        lines.append(_row(f"{name}, `property_order='any'`", counts))
 
-    head = "| | " + " | ".join(DRAFTS) + " |\n|---" + "|---" * len(DRAFTS) + "|\n"
-    lines = [head]
-    for order, by_draft in totals.items():
-        cells = [f"{100 * c['right'] / c.total():.1f} %" for c in by_draft.values()]
-        lines.append(f"| right, `property_order={order!r}` | {' | '.join(cells)} |\n")
-    for outcome, name in [
-        ("refused", "refused when compiled"),
-        ("strict", "valid, not allowed"),
-        ("loose", "invalid, allowed"),
-    ]:
-        cells = [str(c[outcome]) for c in totals["any"].values()]
-        lines.append(f"| {name}, `property_order='any'` | {' | '.join(cells)} |\n")
-    lines += ["\nBy file, right of all, in any order:\n\n", head]
-    for file, by_draft_found in sorted(outcomes.items()):
-        cells = [cell(by_draft_found.get(draft, [])) for draft in DRAFTS]
-        lines.append(f"| {file} | {' | '.join(cells)} |\n")
-    lines += [
-        "\nNot right, in any order:\n\n",
-        "| file | group | what | drafts |\n|---|---|---|---|\n",
-    ]
-    for (file, group, outcome), drafts in sorted(faults.items()):
-        lines.append(f"| {file} | {group} | {outcome} | {', '.join(drafts)} |\n")
+    lines += ["\nBy file, right of all, in any order:\n\n", header]
+    for file in sorted({v.file for found in by_draft for v in found}):
+        of_file = [[v.outcome for v in found if v.file == file] for found in by_draft]
+        cells = [f"{some.count('right')}/{len(some)}" if some else "" for some in of_file]
+        lines.append(_row(file, cells))
+
+    faults: dict[tuple[str, str, str], dict[str, None]] = {}  # the drafts, as an ordered set
+    for draft, found in zip(DRAFTS, by_draft, strict=True):
+        for v in found:
+            if v.outcome != "right":
+                faults.setdefault((v.file, v.group, v.outcome), {})[draft] = None
+    lines.append("\nNot right, in any order:\n\n")
+    lines.append("| file | group | what | drafts |\n|---|---|---|---|\n")
+    for (file, group, outcome), drafts in sorted(faults.items(), key=lambda item: item[0]):
+        lines.append(_row(file, [group, outcome, ", ".join(drafts)]))
     return "".join(lines)
+
+
+_NOT_RIGHT = {
+    "refused": "refused when compiled",
+    "strict": "valid, not allowed",
+    "loose": "invalid, allowed",
+}
+
+
+def _row(first: str, rest: Iterable[object]) -> str:
+    return f"| {' | '.join([first, *map(str, rest)])} |\n"
+
+
+def _share(found: Sequence[Verdict]) -> str:
+    return f"{100 * sum(v.outcome == 'right' for v in found) / len(found):.1f} %"
 
 
 def with_tables(document: str, suite: Path) -> str:

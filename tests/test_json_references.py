@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import byte_texts
 import pytest
 from jsonschema import Draft201909Validator, Draft202012Validator
 from referencing import Registry
@@ -13,15 +14,12 @@ from referencing.jsonschema import DRAFT202012
 import maskwright as mw
 from maskwright.grammar.json_schema import JsonOptions
 
-BYTES = mw.Compiler(
-    mw.Vocabulary.from_tokens([bytes([i]) for i in range(256)] + [b"<eos>"], eos_ids=[256])
-)
+COMPILER = mw.Compiler(byte_texts.BYTES)
 ANY = JsonOptions(property_order="any")
 
 
 def accepts(fsm: Any, value: Any) -> bool:
-    matcher = fsm.matcher()
-    return all(map(matcher.accept, json.dumps(value).encode())) and matcher.is_accepting()
+    return byte_texts.accepts(fsm, json.dumps(value))
 
 
 NODE = {
@@ -62,7 +60,7 @@ VALUES = [
     ],
 )  # fmt: skip
 def test_dynamic_references_with_one_meaning(schema: dict[str, Any]) -> None:
-    fsm = BYTES.json_schema(schema, options=ANY)
+    fsm = COMPILER.json_schema(schema, options=ANY)
     validator = Draft202012Validator(schema)
     for value in [*VALUES, [1], ["x"]]:
         assert accepts(fsm, value) == validator.is_valid(value), value
@@ -84,7 +82,7 @@ def test_recursive_references() -> None:
             }
         },
     }
-    fsm = BYTES.json_schema(schema, options=ANY)
+    fsm = COMPILER.json_schema(schema, options=ANY)
     validator = Draft201909Validator(schema)
     for value in VALUES:
         assert accepts(fsm, value) == validator.is_valid(value), value
@@ -109,10 +107,10 @@ def test_a_dynamic_reference_with_two_meanings_is_refused() -> None:
         "$defs": {"list": items},
     }
     with pytest.raises(mw.UnsupportedSchemaError, match="different ways") as caught:
-        BYTES.json_schema(schema)
+        COMPILER.json_schema(schema)
     assert caught.value.keyword == "$dynamicRef"
     del properties["b"]
-    fsm = BYTES.json_schema(schema)
+    fsm = COMPILER.json_schema(schema)
     assert accepts(fsm, {"a": [1]})
     assert not accepts(fsm, {"a": ["x"]})
 
@@ -121,8 +119,8 @@ def test_the_compiler_takes_a_registry() -> None:
     uri = "https://example.org/count.json"
     resource = DRAFT202012.create_resource({"type": "integer", "minimum": 1})
     schema = {"properties": {"n": {"$ref": uri}}, "additionalProperties": False}
-    fsm = BYTES.json_schema(schema, registry=Registry().with_resource(uri, resource))
+    fsm = COMPILER.json_schema(schema, registry=Registry().with_resource(uri, resource))
     assert accepts(fsm, {"n": 1})
     assert not accepts(fsm, {"n": 0})
     with pytest.raises(mw.GrammarError, match=r"referencing\.Registry"):
-        BYTES.json_schema(schema)
+        COMPILER.json_schema(schema)
