@@ -4,9 +4,10 @@ Each language is written as its RFC's grammar. Every text accepted is valid. Whe
 not regular, or its exact automaton would be too large to be worth it, the language is a subset,
 in these places only:
 
-* ``date`` and ``date-time``: not the year 0000, which Python cannot represent. A leap second
-  is accepted where UTC reads 23:59:60, as RFC 3339 demands, for offsets that are multiples of
-  15 minutes (every zone in use); other offsets would cost a state per minute of the day.
+* ``date`` and ``date-time``: not the year 0000, which Python cannot represent.
+* ``time`` and ``date-time``: a leap second is accepted where UTC reads 23:59:60, as RFC 3339
+  demands, for offsets that are multiples of 15 minutes (every zone in use); other offsets would
+  cost a state per minute of the day.
 * ``hostname``: no labels with hyphens in third and fourth place. ``xn--…`` is valid only if it
   decodes to a valid label, which is no regular property; others are reserved (RFC 5891,
   4.2.3.1). The limits of 63 characters to a label and 253 in all would take a state for each
