@@ -76,8 +76,13 @@ def constraint_of(
     lark: str | None = None,
     gbnf: str | None = None,
     options: Any = None,
+    registry: Any = None,
 ) -> Constraint:
     """The one constraint among the arguments.
+
+    Args:
+        options: ``JsonOptions``, where the text is JSON.
+        registry: a ``referencing.Registry`` of documents that a JSON Schema refers to.
 
     Raises:
         TypeError: none or several are given.
@@ -97,12 +102,17 @@ def constraint_of(
         raise TypeError(f"exactly one of {', '.join(given)} must be given, not {found}")
     (name,) = names
     extra = {} if options is None else {"options": options}
+    if name == "schema" and isinstance(schema, str):
+        schema = _parsed(schema)
+    if name == "schema" and isinstance(schema, Mapping | bool):
+        formats = getattr(options, "formats", "assert") == "assert"
+        if registry is not None:
+            extra["registry"] = registry
+        reader = _json_reader(schema, formats, Registry() if registry is None else registry)
+        return Constraint("json_schema", schema, extra, reader)
+    if registry is not None:
+        raise TypeError("registry= holds what a JSON Schema refers to; there is none")
     if name == "schema":
-        if isinstance(schema, str):
-            schema = _parsed(schema)
-        if isinstance(schema, Mapping | bool):
-            formats = getattr(options, "formats", "assert") == "assert"
-            return Constraint("json_schema", schema, extra, _json_reader(schema, formats))
         typed = schema_of_type(schema)
         notes = tuple(f"only checked at the end: {name}" for name in typed.validators)
         return Constraint("json_schema", typed.json_schema, extra, typed.parse, notes)
@@ -123,7 +133,7 @@ def _parsed(text: str) -> Any:
         ) from None
 
 
-def _json_reader(schema: Any, formats: bool) -> Callable[[str], Any]:
+def _json_reader(schema: Any, formats: bool, registry: Any) -> Callable[[str], Any]:
     """Reads JSON and checks it against the schema, with exact decimal numbers.
 
     Binary floats would refuse 0.07 as a multiple of 0.01.
@@ -137,14 +147,14 @@ def _json_reader(schema: Any, formats: bool) -> Callable[[str], Any]:
         )
         validator = draft(
             exact,
-            registry=Registry(),
+            registry=registry,
             format_checker=base.FORMAT_CHECKER if formats else None,
         )
         with decimal.localcontext(prec=_DECIMAL_DIGITS):
             try:
                 validator.validate(json.loads(text, parse_float=Decimal))
             except Unresolvable as error:
-                raise ValueError(f"the schema refers to what is not in it: {error}") from error
+                raise ValueError(f"the schema refers to what is not at hand: {error}") from error
         return json.loads(text)
 
     return read

@@ -37,6 +37,7 @@ class Settings(TypedDict, total=False):
         top_k, top_p, min_p: filters, applied in this order.
         seed: the same for each prompt, whatever batch it is in.
         options: ``JsonOptions`` of a schema.
+        registry: a ``referencing.Registry`` of documents that the schema refers to.
         compiler: a ``Compiler`` for the tokenizer's vocabulary; by default one is kept for
             each tokenizer used lately.
     """
@@ -54,6 +55,7 @@ class Settings(TypedDict, total=False):
     min_p: float
     seed: int | None
     options: Any
+    registry: Any
     compiler: Any
 
 

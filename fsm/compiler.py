@@ -22,8 +22,9 @@ from ..errors import GrammarError, UnsatisfiableError
 from ..grammar import ir
 from ..grammar.automata.dfa import CharDFA
 from ..grammar.gbnf import gbnf_grammar
-from ..grammar.json_schema import JsonOptions, JsonSchemaGrammar
+from ..grammar.json_schema import JsonOptions, JsonSchemaGrammar, check_schema
 from ..grammar.regex import fullmatch_language
+from ..grammar.report import Finding, Report
 from ..grammar.static import StaticGrammar
 from ..limits import DEFAULT_LIMITS, Limits
 from .grammar_tables import TablePool
@@ -110,6 +111,41 @@ class Compiler:
                     self._kept.remove(fsm)
                 self._kept.append(fsm)
             return fsm
+
+    def check(
+        self,
+        schema: Any,
+        *,
+        options: JsonOptions | None = None,
+        registry: Any = None,
+    ) -> Report:
+        """What of a schema is enforced, and what is wrong with it, without serving it.
+
+        Args:
+            schema: a JSON Schema as in :meth:`json_schema`, or a type as in :meth:`type`.
+            options, registry: as in :meth:`json_schema`.
+
+        Returns:
+            A report that lists every finding with its pointer, and is ok exactly if the schema
+            compiles with the same arguments.
+
+        Raises:
+            GrammarError: the schema is no JSON text, or the type has no JSON form.
+        """
+        from ..grammar.python_types import schema_of_type
+
+        deferred: tuple[str, ...] = ()
+        if isinstance(schema, str | Mapping | bool):
+            value, _ = _read_schema(schema)
+        else:
+            typed = schema_of_type(schema)
+            value, deferred = typed.json_schema, typed.validators
+        report = check_schema(value, options=options, registry=registry, limits=self.limits)
+        notes = tuple(
+            Finding("deferred", "info", name, None, "only checked when the text is complete")
+            for name in deferred
+        )
+        return Report((*report.findings, *notes), report.size)
 
     def type(self, type_: Any, *, options: JsonOptions | None = None) -> TokenFSM:
         """JSON texts that pydantic validates as a Python type.

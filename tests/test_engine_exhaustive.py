@@ -317,7 +317,7 @@ SCHEMAS: Mapping[str, tuple[object, bytes]] = {
 }
 
 
-@pytest.mark.parametrize("whitespace", ["default", "compact", "flexible"])
+@pytest.mark.parametrize("whitespace", ["default", "compact", "indented", "flexible"])
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_schemas_are_matched_as_their_grammar_says(name: str, whitespace: str) -> None:
     schema, alphabet = SCHEMAS[name]

@@ -16,6 +16,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from maskwright.errors import GrammarError, LimitError
+from maskwright.grammar.json_schema import JsonSchemaGrammar
 from maskwright.grammar.json_schema.languages import Languages
 from maskwright.grammar.json_schema.numbers import DigitBounds, NumberSet, exact
 from maskwright.grammar.json_schema.scalars import NumberPart
@@ -267,3 +268,13 @@ def test_numbers_that_are_taken_out_are_in_no_spelling(
         value = Fraction(text)
         is_member = value in within and not any(value in taken for taken in excluded)
         assert language.accepts(text) == is_member, text
+
+
+def test_a_step_with_too_many_remainders_is_an_error_of_the_schema() -> None:
+    """Not of a mask when a text gets there; bounded, it may well be possible."""
+    for kind in ("number", "integer"):
+        schema = {"properties": {"a": {"type": kind, "multipleOf": 0.123456789}}}
+        with pytest.raises(LimitError, match="multipleOf"):
+            JsonSchemaGrammar(schema)
+    step = {"multipleOf": 0.00123457, "minimum": 0, "maximum": 0.01}
+    assert JsonSchemaGrammar({"properties": {"a": step}})

@@ -12,6 +12,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 import maskwright as mw
+from maskwright.decoding.constraints import constraint_of
 from maskwright.grammar.json_schema import JsonOptions
 
 COMPILER = mw.Compiler(byte_texts.BYTES)
@@ -124,3 +125,29 @@ def test_the_compiler_takes_a_registry() -> None:
     assert not accepts(fsm, {"n": 0})
     with pytest.raises(mw.GrammarError, match=r"referencing\.Registry"):
         COMPILER.json_schema(schema)
+
+
+def test_a_registry_that_fails_is_an_error_with_the_place() -> None:
+    def retrieve(uri: str) -> Any:
+        raise OSError(f"no route to {uri}")
+
+    schema = {"properties": {"n": {"$ref": "https://example.org/n"}}}
+    registry: Any = Registry(retrieve=retrieve)  # type: ignore[call-arg]
+    with pytest.raises(mw.GrammarError, match="no target") as caught:
+        COMPILER.json_schema(schema, registry=registry)
+    assert caught.value.pointer == "#/properties/n/$ref"
+
+
+def test_finished_texts_are_validated_with_the_registry() -> None:
+    uri = "https://example.org/count.json"
+    resource = DRAFT202012.create_resource({"type": "integer", "minimum": 1})
+    registry = Registry().with_resource(uri, resource)
+    constraint = constraint_of(schema={"$ref": uri}, registry=registry)
+    assert constraint.compile(COMPILER).matcher() is not None
+    assert constraint.value("1") == 1
+    with pytest.raises(ValueError, match="minimum"):
+        constraint.value("0")
+    with pytest.raises(TypeError, match="registry"):
+        constraint_of(regex="a", registry=registry)
+    with pytest.raises(TypeError, match="registry"):
+        constraint_of(schema=int, registry=registry)

@@ -33,6 +33,8 @@ object_rules    objects -> rules
 array_rules     arrays -> rules
 rules           canonical forms -> rules
 grammar         the lazily computed grammar
+advice          typos, keywords without effect, keywords that are ignored
+support         the support report of a schema
 =============== ========================================================================
 """
 
@@ -41,5 +43,6 @@ from __future__ import annotations
 from .grammar import JsonSchemaGrammar
 from .numbers import DigitBounds
 from .options import JsonOptions
+from .support import check_schema
 
-__all__ = ["DigitBounds", "JsonOptions", "JsonSchemaGrammar"]
+__all__ = ["DigitBounds", "JsonOptions", "JsonSchemaGrammar", "check_schema"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["LENIENT", "Dialect", "dialect_of"]
+__all__ = ["EVERY_KEYWORD", "LENIENT", "Dialect", "dialect_of"]
 
 _DRAFT4 = frozenset(
     [
@@ -62,7 +62,8 @@ _DRAFT2019 = (_DRAFT7 - {"dependencies"}) | frozenset(
 _DRAFT2020 = (_DRAFT2019 - {"additionalItems", "$recursiveRef"}) | frozenset(
     ("prefixItems", "$dynamicRef")
 )
-_EVERY = _DRAFT2020 | _DRAFT2019 | _DRAFT7
+EVERY_KEYWORD = _DRAFT2020 | _DRAFT2019 | _DRAFT7
+"""The assertions and applicators of all drafts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class Dialect:
     unknown: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "unknown", _EVERY - self.keywords)
+        object.__setattr__(self, "unknown", EVERY_KEYWORD - self.keywords)
 
 
 _DIALECTS = {
@@ -107,7 +108,7 @@ _BY_URI = tuple((f"json-schema.org/{name}/schema", d) for name, d in _DIALECTS.i
 
 LENIENT = Dialect(
     "unnamed",
-    _EVERY,
+    EVERY_KEYWORD,
     "$id",
     ref_hides_siblings=False,
     strict_integer=False,

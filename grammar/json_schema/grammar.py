@@ -36,8 +36,11 @@ class JsonSchemaGrammar(Grammar):
         registry: a ``referencing.Registry`` with other documents that the schema refers to.
         limits: bounds of the automata.
         cache: automata by name, shared by all grammars of one compiler (use it under one lock).
+        lenient: leave :meth:`check` to the caller.
 
     Attributes:
+        sites: the subschemas.
+        languages: the automata.
         diagnostics: what was relaxed, a sentence each.
 
     Raises:
@@ -55,6 +58,7 @@ class JsonSchemaGrammar(Grammar):
         registry: Any = None,
         limits: Limits = DEFAULT_LIMITS,
         cache: Cache | None = None,
+        lenient: bool = False,
     ) -> None:
         if not isinstance(schema, (dict, bool)):
             raise GrammarError(
@@ -70,30 +74,48 @@ class JsonSchemaGrammar(Grammar):
             options.digits,
             asserts_formats=options.formats == "assert",
         )
-        sites = Sites(schema, registry, options.relax)
-        algebra = Algebra(sites, languages, limits)
-        self._normalizer = Normalizer(algebra, options)
+        self.languages = languages
+        self.sites = Sites(schema, registry, options.relax)
+        self._algebra = Algebra(self.sites, languages, limits)
+        self._normalizer = Normalizer(self._algebra, options)
         self._signs = punctuation(options.whitespace)
         self._rules = Rules(self._normalizer, self._signs)
-        intricate = quick_check(sites, languages)
+        self._bodies: dict[Key, Expr] = {}
+        self.diagnostics: tuple[str, ...] = ()
+        self.start: Key = "text"
+        if not lenient:
+            self.check()
+
+    def check(self) -> None:
+        """Raise what the constructor raises; before that, no rule can be asked for."""
+        intricate = quick_check(self.sites, self.languages)
         if intricate is None:
-            intricate = scan(sites, languages)
-        self.diagnostics: tuple[str, ...] = tuple(
-            f"dropped as relax asks: {pointer}" for pointer in sites.relaxed
+            intricate = scan(self.sites, self.languages)
+        self.diagnostics = tuple(
+            f"dropped as relax asks: {pointer}" for pointer in self.sites.relaxed
         )
-        self.captures = sites.has_unique
-        root = algebra.term(sites.root)
+        self.captures = self.sites.has_unique
+        root = self._algebra.term(self.sites.root)
         if not self._normalizer.inhabited(root):
             raise _unsatisfiable(self._normalizer, root)
         if intricate:
-            self._check_expressible([algebra.term(site) for site in intricate])
+            self._check_expressible([self._algebra.term(site) for site in intricate])
             self.captures |= self._rules.objects.captures
         self._root = self._rules.reference(root)
         if isinstance(self._root, Ref) and self._signs.around is None:
-            self.start: Key = self._root.key
-        else:
-            self.start = "text"
-        self._bodies: dict[Key, Expr] = {}
+            self.start = self._root.key
+
+    def check_site(self, site: Site) -> bool:
+        """Whether some value satisfies a subschema by itself. Raises as :meth:`check` does."""
+        self._algebra.restart_count()
+        term = self._algebra.term(site)
+        self._rules.objects.check(term)
+        return self._normalizer.inhabited(term)
+
+    def site_of(self, key: Key) -> Site | None:
+        """The subschema that a rule is for, if it is for one."""
+        term = self._algebra.by_uid.get(key) if isinstance(key, int) else None
+        return term.site if term is not None and isinstance(term.site, Site) else None
 
     def rule(self, key: Key) -> Expr:
         """See :meth:`.ir.Grammar.rule`."""
@@ -105,7 +127,7 @@ class JsonSchemaGrammar(Grammar):
                 body = Sequence((*blank, self._root, *blank))
             else:
                 # Values that were captured make ever new rules, and no text must end in a limit.
-                self._normalizer.algebra.restart_count()
+                self._algebra.restart_count()
                 body = self._rules.body(key)
             self._bodies[key] = body
         return body

@@ -25,23 +25,19 @@ from .nodes import (
     ObjectNode,
     Term,
 )
-from .numbers import NumberSet, exact
+from .numbers import exact
 from .options import JsonOptions
-from .scalars import ANY_NUMBER, ANY_STRING, LanguageKey, NumberPart, StringPart, single
+from .scalars import ANY_STRING, NUMBERS, LanguageKey, NumberPart, StringPart, number_parts, single
 from .scan import TYPES
 from .sites import Site
 
 __all__ = [
     "ARRAYS",
-    "INTEGERS",
-    "NUMBERS",
     "OBJECTS",
-    "STRICT_INTEGERS",
     "STRINGS",
     "KeywordReader",
 ]
 
-NUMBERS = frozenset(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"])
 STRINGS = frozenset(("minLength", "maxLength", "pattern", "format"))
 ARRAYS = frozenset(
     [
@@ -65,8 +61,6 @@ OBJECTS = frozenset(
         "maxProperties",
     ]
 )
-INTEGERS = NumberPart(within=NumberSet.of(integer=True))
-STRICT_INTEGERS = NumberPart(within=NumberSet.of(integer=True), point=False)
 
 
 class KeywordReader:
@@ -93,15 +87,7 @@ class KeywordReader:
             result = listed if result is None else self._algebra.intersect(result, listed)
         if result is not None and (schema.keys().isdisjoint(NUMBERS | STRINGS | ARRAYS | OBJECTS)):
             return result
-        strict = site.resource.dialect.strict_integer
-        numbers: tuple[NumberPart, ...] = ()
-        if "number" in kinds:
-            numbers = (ANY_NUMBER,)
-        elif "integer" in kinds:
-            numbers = (STRICT_INTEGERS if strict else INTEGERS,)
-        if numbers and not NUMBERS.isdisjoint(schema):
-            part = NumberPart(within=_number_set(schema)).intersect(numbers[0])
-            numbers = () if part is None or part.within.is_empty() else (part,)
+        numbers = number_parts(schema, kinds, strict=site.resource.dialect.strict_integer)
         strings: tuple[StringPart, ...] = ()
         if "string" in kinds:
             strings = (ANY_STRING,)
@@ -252,20 +238,3 @@ class KeywordReader:
             tuple(arrays) if "array" in kinds else (),
             tuple(objects) if "object" in kinds else (),
         )
-
-
-def _number_set(schema: dict[str, Any]) -> NumberSet:
-    """The bounds and steps of a schema, in either form of the exclusive bounds."""
-    low, high = schema.get("minimum"), schema.get("maximum")
-    low_open, high_open = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
-    if low_open is True and low is not None:
-        low, low_open = None, low
-    if high_open is True and high is not None:
-        high, high_open = None, high
-    return NumberSet.of(
-        minimum=low,
-        exclusive_minimum=None if isinstance(low_open, bool) else low_open,
-        maximum=high,
-        exclusive_maximum=None if isinstance(high_open, bool) else high_open,
-        multiple_of=schema.get("multipleOf", ()),
-    )

@@ -31,8 +31,8 @@ from ..regular import (
     repeat,
 )
 from .formats import FORMATS, format_language
-from .numbers import DigitBounds, NumberSet
-from .scalars import LanguageKey, NumberPart, StringPart
+from .numbers import DigitBounds, Number, NumberSet, remainders
+from .scalars import LanguageKey, NumberPart, StringPart, number_parts
 from .sites import Site, escape_token
 
 __all__ = ["Cache", "Languages"]
@@ -140,6 +140,21 @@ class Languages:
             size *= len(language.accepting)
         if keys and size > self._limits.dfa_states // _MARGIN:
             self.string(StringPart(low, high, frozenset(keys)))
+
+    def examine_numbers(self, schema: dict[str, Any], *, strict: bool) -> None:
+        """The same for the numbers of a schema whose ``multipleOf`` has many remainders.
+
+        Args:
+            schema: its type and its keywords about numbers are well-formed.
+            strict: ``1.0`` is not an integer.
+        """
+        if not self.is_simple_step(schema["multipleOf"]):
+            for part in number_parts(schema, schema.get("type", ("number",)), strict=strict):
+                self.number(part)
+
+    def is_simple_step(self, step: Number) -> bool:
+        """Whether no automaton can be too large for counting in these steps."""
+        return remainders(step) <= self._limits.dfa_states // _MARGIN
 
     def is_manageable(self, schema: dict[str, Any]) -> bool:
         """Whether the string keywords of a schema are well-formed and :meth:`examine` passes."""

@@ -46,7 +46,7 @@ from ..automata.dfa import CharDFA, _from_table
 from ..automata.minimal import canonical
 from ..automata.table import Table
 
-__all__ = ["DEFAULT_DIGITS", "DigitBounds", "Number", "NumberSet", "exact"]
+__all__ = ["DEFAULT_DIGITS", "DigitBounds", "Number", "NumberSet", "exact", "remainders"]
 
 Number: TypeAlias = int | float | Decimal | Fraction
 
@@ -261,6 +261,15 @@ class NumberSet:
         return _Spellings(self, digits, limits.dfa_states).build()
 
 
+def remainders(step: Number) -> int:
+    """How many remainders an automaton tells apart that counts in steps of this size.
+
+    Raises:
+        GrammarError: the expansion of the step does not end.
+    """
+    return int("".join(_decimal_digits(exact(step))))
+
+
 def _common_multiple(a: Fraction, b: Fraction) -> Fraction:
     numerator = a.numerator * b.numerator // gcd(a.numerator, b.numerator)
     return Fraction(numerator, gcd(a.denominator, b.denominator))
@@ -398,7 +407,7 @@ class _Spellings:
         if numbers.step is not None:
             step_integer, step_fraction = _decimal_digits(numbers.step)
             self.places = len(step_fraction)
-            self.modulus = int(step_integer + step_fraction)
+            self.modulus = remainders(numbers.step)
             integer_width = max(integer_width, len(step_integer))
             fraction_width = max(fraction_width, self.places)
             if self.modulus > _COUNTED_MODULUS:

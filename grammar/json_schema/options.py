@@ -8,23 +8,31 @@ from typing import Literal, get_args
 from ...errors import GrammarError
 from .numbers import DigitBounds
 
-__all__ = ["FLEXIBLE_RUN", "INDENT_LIMIT", "JsonOptions", "PropertyOrder", "WhitespaceMode"]
+__all__ = [
+    "CHOICES",
+    "FLEXIBLE_RUN",
+    "INDENT_LIMIT",
+    "JsonOptions",
+    "PropertyOrder",
+    "WhitespaceMode",
+]
 
-WhitespaceMode = Literal["default", "compact", "flexible"]
+WhitespaceMode = Literal["default", "compact", "indented", "flexible"]
 PropertyOrder = Literal["schema", "any"]
 
 INDENT_LIMIT = 40
-"""Spaces or tabs after a newline in whitespace mode ``"default"``."""
+"""Spaces or tabs after a newline in the whitespace modes ``"default"`` and ``"indented"``."""
 
 FLEXIBLE_RUN = 64
 """Whitespace characters in a row in mode ``"flexible"``: no model can run away in blanks."""
 
-_ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
+CHOICES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("whitespace", get_args(WhitespaceMode)),
     ("property_order", get_args(PropertyOrder)),
     ("additional_properties", ("schema", "closed")),
     ("formats", ("assert", "annotate")),
 )
+"""The options that are one of some words, the default first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +42,8 @@ class JsonOptions:
     Attributes:
         whitespace: ``"default"`` is what ``json.dumps`` writes: compact, with its default
             separators, or indented (at most :data:`INDENT_LIMIT` blanks a line).
-            ``"compact"`` is none at all; ``"flexible"`` is up to :data:`FLEXIBLE_RUN`
+            ``"compact"`` is none at all; ``"indented"`` is a new line before each further
+            member and item; ``"flexible"`` is up to :data:`FLEXIBLE_RUN`
             blanks, tabs and line ends wherever JSON allows them, around the text too.
         property_order: ``"schema"``: declared properties in the order of the schema, then
             additional ones. ``"any"``: in any order, each declared one at most once. What a
@@ -55,7 +64,7 @@ class JsonOptions:
     relax: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, allowed in _ALLOWED:
+        for name, allowed in CHOICES:
             value: object = getattr(self, name)
             if value not in allowed:
                 raise GrammarError(

@@ -169,7 +169,7 @@ def quick_check(sites: Sites, languages: Languages) -> list[Site] | None:
             elif kind in (_NUMBER, _DIVISOR):
                 if type(value) not in _NUMBER_TYPES or not -_ENORMOUS < value < _ENORMOUS:
                     return None
-                if kind == _DIVISOR and value <= 0:
+                if kind == _DIVISOR and (value <= 0 or not languages.is_simple_step(value)):
                     return None
             elif kind == _PATTERN:
                 if type(value) is not str or not languages.is_valid(value):

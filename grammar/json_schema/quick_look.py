@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from .algebra import Algebra
-from .keywords import NUMBERS, STRINGS, KeywordReader
+from .keywords import STRINGS, KeywordReader
 from .nodes import FALSE, NOTHING, TRUE, Negation, Term
+from .scalars import NUMBERS
 from .sites import Site
 from .terms import ASSERTIONS, IN_PLACE
 

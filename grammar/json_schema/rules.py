@@ -36,13 +36,12 @@ from ..ir import (
     UndeclaredKey,
 )
 from .array_rules import ArrayRules
-from .keywords import INTEGERS, STRICT_INTEGERS
 from .nodes import TRUE, Term
 from .normalize import Normalizer
 from .numbers import exact
 from .object_rules import ObjectRules, choice
 from .plain_rules import FEW_CONSTANTS, PlainRules
-from .scalars import ANY_NUMBER, ANY_STRING, NumberPart, StringPart
+from .scalars import ANY_NUMBER, ANY_STRING, INTEGERS, STRICT_INTEGERS, NumberPart, StringPart
 from .sites import Site
 from .whitespace import Punctuation
 

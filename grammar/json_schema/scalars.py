@@ -7,13 +7,25 @@ for each conjunct, so unions of parts are closed under all three operations.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 from .numbers import NumberSet, exact
 
-__all__ = ["ANY_NUMBER", "ANY_STRING", "LanguageKey", "NumberPart", "StringPart", "single"]
+__all__ = [
+    "ANY_NUMBER",
+    "ANY_STRING",
+    "INTEGERS",
+    "NUMBERS",
+    "STRICT_INTEGERS",
+    "LanguageKey",
+    "NumberPart",
+    "StringPart",
+    "number_parts",
+    "single",
+]
 
 LanguageKey: TypeAlias = tuple[str, str]
 """``("pattern", regex)`` or ``("format", name)``: a regular language by name."""
@@ -180,3 +192,46 @@ def single(value: Fraction) -> NumberSet:
 
 ANY_STRING = StringPart()
 ANY_NUMBER = NumberPart()
+INTEGERS = NumberPart(within=NumberSet.of(integer=True))
+STRICT_INTEGERS = NumberPart(within=NumberSet.of(integer=True), point=False)
+
+NUMBERS = frozenset(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"])
+"""The keywords about numbers."""
+
+
+def number_parts(
+    schema: dict[str, Any], kinds: Container[str], *, strict: bool
+) -> tuple[NumberPart, ...]:
+    """The numbers that the keywords of a subschema allow: one part, or none.
+
+    Args:
+        kinds: the types allowed; or the only one.
+        strict: ``1.0`` is not an integer.
+    """
+    if "number" in kinds:
+        base = ANY_NUMBER
+    elif "integer" in kinds:
+        base = STRICT_INTEGERS if strict else INTEGERS
+    else:
+        return ()
+    if NUMBERS.isdisjoint(schema):
+        return (base,)
+    part = NumberPart(within=_number_set(schema)).intersect(base)
+    return () if part is None or part.within.is_empty() else (part,)
+
+
+def _number_set(schema: dict[str, Any]) -> NumberSet:
+    """The bounds and steps of a schema, in either form of the exclusive bounds."""
+    low, high = schema.get("minimum"), schema.get("maximum")
+    low_open, high_open = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+    if low_open is True and low is not None:
+        low, low_open = None, low
+    if high_open is True and high is not None:
+        high, high_open = None, high
+    return NumberSet.of(
+        minimum=low,
+        exclusive_minimum=None if isinstance(low_open, bool) else low_open,
+        maximum=high,
+        exclusive_maximum=None if isinstance(high_open, bool) else high_open,
+        multiple_of=schema.get("multipleOf", ()),
+    )

@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias, TypeVar
 
-from ...errors import GrammarError
+from ...errors import GrammarError, LimitError
 from .languages import Languages
+from .scalars import NUMBERS
 from .sites import Site, Sites, escape_token
 
-__all__ = ["INTRICATE", "TYPES", "refers_to_itself", "scan", "with_users"]
+__all__ = ["INTRICATE", "TYPES", "Scan", "refers_to_itself", "scan", "with_users"]
 
 TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
@@ -50,7 +51,7 @@ _NO_VALUES: list[Any] = []
 
 N = TypeVar("N", bound=Hashable)
 
-_Check: TypeAlias = Callable[["_Scan", Site, str, Any], None]
+_Check: TypeAlias = Callable[["Scan", Site, str, Any], None]
 
 
 def scan(sites: Sites, languages: Languages) -> list[Site]:
@@ -60,16 +61,22 @@ def scan(sites: Sites, languages: Languages) -> list[Site]:
         GrammarError: a malformed keyword or a reference without a target, with its pointer.
         UnsupportedSchemaError: a dynamic reference that means several things.
     """
-    walk = _Scan(sites, languages)
+    walk = Scan(sites, languages)
     walk.run(sites.root)
     walk.check_loops()
     return walk.intricate_values()
 
 
-class _Scan:
+class Scan:
     """The walk.
 
+    Args:
+        sites: the schema.
+        languages: parses its patterns.
+        errors: where to put errors, all of them; ``None``: the first one is raised.
+
     Attributes:
+        seen: the sites reached.
         applied_by: for a site that others apply in place, those others.
         imposed_by: the same without branches of ``anyOf``.
         values: sites in the position of a whole value.
@@ -77,28 +84,38 @@ class _Scan:
 
     __slots__ = (
         "applied_by",
+        "errors",
         "imposed_by",
         "intricate",
         "languages",
         "pending",
+        "seen",
         "sites",
         "skips_plain",
         "values",
     )
 
-    def __init__(self, sites: Sites, languages: Languages) -> None:
+    def __init__(
+        self,
+        sites: Sites,
+        languages: Languages,
+        errors: list[tuple[Site, str | None, GrammarError | LimitError]] | None = None,
+    ) -> None:
         self.sites = sites
         self.languages = languages
+        self.errors = errors
+        self.seen: dict[Site, None] = {}
         self.pending: list[Site] = []
         self.intricate: list[Site] = []
         self.applied_by: dict[Site, list[Site]] = {}
         self.imposed_by: dict[Site, list[Site]] = {}
         self.values: set[Site] = {sites.root}
-        self.skips_plain = not sites.relaxes
+        self.skips_plain = errors is None and not sites.relaxes
 
     def run(self, root: Site) -> None:
         pending = self.pending
-        seen = {root}
+        seen = self.seen
+        seen[root] = None
         pending.append(root)
         checks = _CHECKS
         while pending:
@@ -109,19 +126,25 @@ class _Scan:
                 for keyword, value in schema.items():
                     check = checks.get(keyword)
                     if check is not None:
-                        check(self, site, keyword, value)
+                        try:
+                            check(self, site, keyword, value)
+                        except (GrammarError, LimitError) as error:
+                            self._found(site, keyword, error)
                 if not INTRICATE.isdisjoint(schema):
                     self.intricate.append(site)
                 if len(pending) > before:
                     fresh = [child for child in pending[before:] if child not in seen]
-                    seen.update(fresh)
+                    seen.update(dict.fromkeys(fresh))
                     # Reversed: errors are reported in the order of the text.
                     pending[before:] = reversed(fresh)
             elif not isinstance(schema, bool):
-                raise GrammarError(
-                    f"a schema is an object or a boolean, not {_name_of(schema)}",
-                    pointer=site.pointer,
-                )
+                what = f"a schema is an object or a boolean, not {_name_of(schema)}"
+                self._found(site, None, GrammarError(what, pointer=site.pointer))
+
+    def _found(self, site: Site, keyword: str | None, error: GrammarError | LimitError) -> None:
+        if self.errors is None:
+            raise error
+        self.errors.append((site, keyword, error))
 
     def visit(self, site: Site, *tokens: object) -> None:
         """Go to a subschema for values of their own: properties, items."""
@@ -218,12 +241,12 @@ def is_number(value: Any) -> bool:
     )
 
 
-def _count(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _count(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     if not is_number(value) or value < 0 or value != int(value):
         raise _malformed(site, keyword, value, "a non-negative integer")
 
 
-def _length(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _length(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     _count(walk, site, keyword, value)
     schema = site.schema
     # Malformed neighbours are errors of their own.
@@ -237,17 +260,24 @@ def _length(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
         walk.languages.examine(schema)
 
 
-def _number(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _number(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     if not is_number(value):
         raise _malformed(site, keyword, value, "a number")
 
 
-def _divisor(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _divisor(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     if not is_number(value) or value <= 0:
         raise _malformed(site, keyword, value, "a number greater than 0")
+    schema = site.schema
+    # Malformed neighbours are errors of their own.
+    bounds = [schema[other] for other in NUMBERS if other in schema]
+    if isinstance(schema.get("type", ""), str | list) and all(
+        isinstance(bound, bool) or is_number(bound) for bound in bounds
+    ):
+        walk.languages.examine_numbers(schema, strict=site.resource.dialect.strict_integer)
 
 
-def _exclusive(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _exclusive(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     boolean = site.resource.dialect.boolean_exclusive
     if isinstance(value, bool):
         if boolean is False:
@@ -258,17 +288,17 @@ def _exclusive(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
         _number(walk, site, keyword, value)
 
 
-def _boolean(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _boolean(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     if not isinstance(value, bool):
         raise _malformed(site, keyword, value, "a boolean")
 
 
-def _unique(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _unique(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     _boolean(walk, site, keyword, value)
     walk.sites.has_unique |= value
 
 
-def _type(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _type(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     names = value if isinstance(value, list) else [value]
     for name in names:
         if name not in TYPES:
@@ -278,43 +308,43 @@ def _type(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
             )
 
 
-def _pattern(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _pattern(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     if not isinstance(value, str):
         raise _malformed(site, keyword, value, "a string (a regular expression)")
     walk.languages.parse(value, site, (keyword,))
 
 
-def _string(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _string(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     if not isinstance(value, str):
         raise _malformed(site, keyword, value, "a string")
 
 
-def _list(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _list(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     if not isinstance(value, list):
         raise _malformed(site, keyword, value, "an array of values")
 
 
-def _names(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _names(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise _malformed(site, keyword, value, "an array of property names")
 
 
-def _schema(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _schema(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     walk.visit(site, keyword)
 
 
-def _in_place(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _in_place(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     walk.apply(site, walk.sites.child(site, keyword), keyword)
 
 
-def _schemas(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _schemas(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     if not isinstance(value, list) or not value:
         raise _malformed(site, keyword, value, "a non-empty array of schemas")
     for i in range(len(value)):
         walk.apply(site, walk.sites.child(site, keyword, i), keyword)
 
 
-def _items(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _items(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     if isinstance(value, list):
         for i in range(len(value)):
             walk.visit(site, keyword, i)
@@ -322,14 +352,14 @@ def _items(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
         walk.visit(site, keyword)
 
 
-def _prefix(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _prefix(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     if not isinstance(value, list):
         raise _malformed(site, keyword, value, "an array of schemas")
     for i in range(len(value)):
         walk.visit(site, keyword, i)
 
 
-def _named(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _named(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     if not isinstance(value, dict):
         raise _malformed(site, keyword, value, "an object of schemas")
     for name, schema in value.items():
@@ -348,13 +378,13 @@ def _is_plain(schema: dict[str, Any]) -> bool:
     )
 
 
-def _pattern_named(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _pattern_named(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     _named(walk, site, keyword, value)
     for pattern in value:
         walk.languages.parse(pattern, site, (keyword, pattern))
 
 
-def _dependencies(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _dependencies(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     if not isinstance(value, dict):
         raise _malformed(site, keyword, value, "an object")
     for name, needed in value.items():
@@ -367,14 +397,14 @@ def _dependencies(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
             walk.apply(site, walk.sites.child(site, keyword, name), keyword)
 
 
-def _dependent(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _dependent(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     if not isinstance(value, dict):
         raise _malformed(site, keyword, value, "an object of schemas")
     for name in value:
         walk.apply(site, walk.sites.child(site, keyword, name), keyword)
 
 
-def _reference(walk: _Scan, site: Site, keyword: str, value: Any) -> None:
+def _reference(walk: Scan, site: Site, keyword: str, value: Any) -> None:
     if not isinstance(value, str):
         raise _malformed(site, keyword, value, "a string (a URI reference)")
     walk.apply(site, walk.sites.resolve(site, value, keyword), keyword)

@@ -80,12 +80,13 @@ class Site:
     """One subschema in place. Compare by identity.
 
     Attributes:
+        written: the subschema as it stands in the document, never written to.
         schema: the effective subschema, never written to.
         resource: what its references resolve against.
         uid: a small number, unique in its :class:`Sites`.
     """
 
-    __slots__ = ("_parent", "_tokens", "children", "resource", "schema", "uid")
+    __slots__ = ("_parent", "_tokens", "children", "resource", "schema", "uid", "written")
 
     def __init__(
         self,
@@ -95,6 +96,7 @@ class Site:
         tokens: tuple[object, ...],
         uid: int,
     ) -> None:
+        self.written = schema
         self.schema = schema
         self.resource = resource
         self._parent = parent
@@ -345,7 +347,7 @@ class Sites:
             self._index_all()
             found = self._resources.get(uri)
         if found is None:
-            contents = self._retrieve(uri)
+            contents = self._retrieve(uri, site, reference, keyword)
             if contents is None:
                 raise _no_target(
                     site,
@@ -360,7 +362,7 @@ class Sites:
                 self._embedded.setdefault(id(contents), found)
         return found
 
-    def _retrieve(self, uri: str) -> Any:
+    def _retrieve(self, uri: str, site: Site, reference: str, keyword: str) -> Any:
         from jsonschema_specifications import REGISTRY
         from referencing.exceptions import NoSuchResource, Unretrievable
 
@@ -372,6 +374,13 @@ class Sites:
                     return registry.get_or_retrieve(name).value.contents
                 except (NoSuchResource, Unretrievable):
                     continue
+                except Exception as error:  # whatever the user's own retrieval raises
+                    raise _no_target(
+                        site,
+                        reference,
+                        keyword,
+                        f"the registry fails on {name!r} with {type(error).__name__}: {error}",
+                    ) from error
         return None
 
     def _pointer(

@@ -79,6 +79,18 @@ def punctuation(mode: WhitespaceMode) -> Punctuation:
     newline = concat((text("\n"), repeat(chars((9, 9), (32, 32)), 0, INDENT_LIMIT)))
     inside = repeat(newline, 0, 1)
     space = repeat(text(" "), 0, 1)
+    if mode == "indented":
+        # Optional at the brackets, as empty objects and arrays stay on one line.
+        return Punctuation(
+            open_object=_lexeme(text("{"), inside),
+            close_object=_lexeme(inside, text("}")),
+            open_array=_lexeme(text("["), inside),
+            close_array=_lexeme(inside, text("]")),
+            comma=_lexeme(text(","), newline),
+            key_has_colon=True,
+            after_key=Literal(b" "),
+            colon=Literal(b": "),
+        )
     return Punctuation(
         open_object=_lexeme(text("{"), inside),
         close_object=_lexeme(inside, text("}")),
