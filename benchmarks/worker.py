@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import re
 import resource
+import sys
 import time
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
@@ -21,9 +22,12 @@ from engine_api import build_engine, versions
 from measure import Outcome, SchemaResult, measure_schema
 from tokenizer_file import TokenizerFile
 
-__all__ = ["Worker", "memory_kib"]
+__all__ = ["RECURSION_LIMIT", "Worker", "memory_kib"]
 
 _SETUP_TIMEOUT_S = 600.0
+
+RECURSION_LIMIT = 20_000
+"""For Python's own JSON and pickle modules, which are recursive, on deeply nested schemas."""
 
 
 def memory_kib(field: str = "VmRSS") -> int:
@@ -36,6 +40,7 @@ def memory_kib(field: str = "VmRSS") -> int:
 def _serve(
     pipe: Connection, name: str, tokenizer_path: str, memory_gib: float, verbose: bool
 ) -> None:
+    sys.setrecursionlimit(RECURSION_LIMIT)
     limit = int(memory_gib * (1 << 30))
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     tokenizer = TokenizerFile.load(Path(tokenizer_path))

@@ -24,7 +24,7 @@ settings.register_profile(
     "long",
     derandomize=False,
     deadline=None,
-    max_examples=5_000,
+    max_examples=10_000,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -9,7 +9,8 @@ import re
 import interegular
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from effort import effort
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from maskwright.errors import GrammarError, LimitError
@@ -194,7 +195,7 @@ def test_boundaries_anywhere_match_what_the_obvious_matcher_matches(node: Regula
     check(node)
 
 
-@settings(max_examples=200)
+@effort(200)
 @given(trees(LEAVES + ANCHORS + BOUNDARIES, looks=True, algebra=False))
 def test_nested_looks_match_what_the_obvious_matcher_matches(node: Regular) -> None:
     check(node)

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import effort
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema.validators import Draft202012Validator
 
@@ -253,7 +254,7 @@ def test_values_needed_later_are_kept() -> None:
     assert ord("a") not in allowed
 
 
-@settings(max_examples=20)
+@effort(20)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), max_size=30))
 def test_strings_of_any_kind(values: list[str]) -> None:
     fsm = COMPILER.json_schema({"type": "array", "items": {"type": "string"}, "uniqueItems": True})

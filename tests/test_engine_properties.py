@@ -10,7 +10,8 @@ from typing import Any
 import jsonschema_rs
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from effort import effort
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from jsonschema.validators import Draft202012Validator
 
@@ -302,7 +303,7 @@ def test_whatever_tokens_are_chosen_the_text_is_valid(
 
 
 @given(CASES, st.randoms(use_true_random=False))
-@settings(max_examples=40)
+@effort(40)
 def test_masks_are_what_accept_takes_and_do_not_depend_on_the_tokenization(
     case: tuple[Any, Any], rng: random.Random
 ) -> None:
@@ -328,7 +329,7 @@ def test_masks_are_what_accept_takes_and_do_not_depend_on_the_tokenization(
 
 
 @given(CASES, st.lists(st.integers(0, 5), max_size=25), st.randoms(use_true_random=False))
-@settings(max_examples=50)
+@effort(50)
 def test_histories_with_rollbacks_forks_and_resets_end_like_fresh_ones(
     case: tuple[Any, Any], moves: list[int], rng: random.Random
 ) -> None:
@@ -366,7 +367,7 @@ def test_histories_with_rollbacks_forks_and_resets_end_like_fresh_ones(
 
 
 @given(CASES, st.randoms(use_true_random=False))
-@settings(max_examples=40)
+@effort(40)
 def test_a_byte_changed_is_refused_or_the_text_still_valid(
     case: tuple[Any, Any], rng: random.Random
 ) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from effort import effort
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
@@ -78,7 +79,7 @@ def test_the_official_suite(data_dir: Path, draft: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(FORMATS) - INEXACT_ORACLE))
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=30)
+@effort(30)
 def test_members_and_near_misses_are_judged_as_by_an_independent_validator(
     name: str, seed: int
 ) -> None:

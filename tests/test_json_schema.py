@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from effort import effort
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 from ir_reference import matches
 from jsonschema.validators import Draft202012Validator
@@ -121,8 +122,8 @@ def compound(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 schemas = st.recursive(simple, compound, max_leaves=6)
-thorough = settings(
-    max_examples=200,
+thorough = effort(
+    200,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 

@@ -6,7 +6,8 @@ import json
 import random
 
 import pytest
-from hypothesis import assume, given, settings
+from effort import effort
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from maskwright.errors import LimitError
@@ -151,7 +152,7 @@ def spell(character: str, rng: random.Random, *, any_escape: bool = False) -> st
     return rng.choice(options)
 
 
-@settings(max_examples=60)
+@effort(60)
 @given(languages(), st.lists(st.text(characters, max_size=4), max_size=8), st.randoms())
 def test_text_is_accepted_as_its_utf8_bytes(
     language: CharDFA, texts: list[str], rng: random.Random
@@ -161,7 +162,7 @@ def test_text_is_accepted_as_its_utf8_bytes(
         assert is_text(rows, language, text.encode()) == language.accepts(text), text
 
 
-@settings(max_examples=60)
+@effort(60)
 @given(languages(), st.binary(max_size=6))
 def test_bytes_that_are_not_utf8_are_never_text(language: CharDFA, data: bytes) -> None:
     rows = lower_text(language, limit=LIMIT)
@@ -196,7 +197,7 @@ def test_overlong_forms_surrogates_and_too_large_values_are_dead(data: bytes) ->
     assert run(lower_string(any_text, any_escape=True, limit=LIMIT), b'"' + data) == 0
 
 
-@settings(max_examples=60)
+@effort(60)
 @given(languages(), st.lists(st.text(characters, max_size=4), max_size=8), st.randoms())
 def test_every_spelling_of_a_string_is_accepted_if_its_value_is(
     language: CharDFA, values: list[str], rng: random.Random
@@ -208,7 +209,7 @@ def test_every_spelling_of_a_string_is_accepted_if_its_value_is(
         assert (run(rows, spelled.encode()) == END) == language.accepts(value), spelled
 
 
-@settings(max_examples=60)
+@effort(60)
 @given(languages(), st.text(characters, max_size=4))
 def test_what_json_dumps_writes_is_accepted_if_the_value_is(language: CharDFA, value: str) -> None:
     rows = lower_string(language, any_escape=False, limit=LIMIT)
@@ -272,7 +273,7 @@ def test_printable_ascii_has_a_hex_escape_only_where_asked(character: str) -> No
     assert run(lower_string(any_text, any_escape=False, limit=LIMIT), spelled) == 0
 
 
-@settings(max_examples=60)
+@effort(60)
 @given(languages(), st.text(characters, max_size=3), st.randoms())
 def test_hex_escapes_of_any_language_where_asked(
     language: CharDFA, value: str, rng: random.Random
@@ -283,7 +284,7 @@ def test_hex_escapes_of_any_language_where_asked(
         assert (run(rows, spelled.encode()) == END) == language.accepts(candidate), spelled
 
 
-@settings(max_examples=60)
+@effort(60)
 @given(languages())
 def test_every_state_is_live(language: CharDFA) -> None:
     # No state is entered that cannot lead on: a mask must never promise a dead end. Front ends
@@ -308,7 +309,7 @@ def test_every_state_is_live(language: CharDFA) -> None:
         assert entered <= live
 
 
-@settings(max_examples=60)
+@effort(60)
 @given(languages(), st.booleans())
 def test_states_inside_characters_are_shared(language: CharDFA, any_escape: bool) -> None:
     for rows in (

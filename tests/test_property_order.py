@@ -8,7 +8,8 @@ from typing import Any
 
 import byte_texts
 import pytest
-from hypothesis import given, settings
+from effort import effort
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -100,7 +101,7 @@ def object_schemas(draw: st.DrawFn) -> dict[str, Any]:
 instances = st.dictionaries(names, st.sampled_from([1, True, "q"]), max_size=5)
 
 
-@settings(max_examples=150, deadline=None)
+@effort(150)
 @given(object_schemas(), st.lists(instances, min_size=1, max_size=6))
 def test_agrees_with_jsonschema_whatever_the_order(
     schema: dict[str, Any], values: list[dict[str, Any]]

@@ -30,7 +30,8 @@ from typing import (
 import jsonschema
 import pydantic
 import pytest
-from hypothesis import given, settings
+from effort import effort
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import (
     UUID4,
@@ -253,7 +254,7 @@ def test_what_pydantic_writes_matches(tp: Any, values: st.SearchStrategy[Any]) -
     typed = schema_of_type(tp)
     validator = jsonschema.Draft202012Validator(typed.json_schema)
 
-    @settings(max_examples=50)
+    @effort(50)
     @given(values)
     def check(value: Any) -> None:
         text = typed.adapter.dump_json(value).decode()
@@ -288,7 +289,7 @@ SPELLED: list[tuple[Any, str]] = [
 def test_what_a_pattern_spells_is_read_by_pydantic(tp: Any, pattern: str) -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(tp)
 
-    @settings(max_examples=30)
+    @effort(30)
     @given(st.from_regex(pattern.removesuffix("$") + r"\Z"))
     def check(text: str) -> None:
         adapter.validate_json(json.dumps(text))
@@ -305,7 +306,7 @@ def test_encoded_bytes_are_read_back(encoding: Literal["base64", "hex"]) -> None
     typed = schema_of_type(Blob)
     pattern = typed.json_schema["properties"]["data"]["pattern"]
 
-    @settings(max_examples=30)
+    @effort(30)
     @given(st.binary(), st.from_regex(pattern.removesuffix("$") + r"\Z"))
     def check(data: bytes, text: str) -> None:
         assert matches(Blob, Blob(data=data).model_dump_json())

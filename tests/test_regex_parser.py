@@ -21,7 +21,8 @@ from typing import Any
 
 import pytest
 import regress
-from hypothesis import given, settings
+from effort import effort
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maskwright.errors import GrammarError
@@ -286,7 +287,7 @@ TEXTS = ["".join(t) for n in range(3) for t in product("ab1\n", repeat=n)]
 TEXTS += ["A", "_", " ", "é", "Aé", "a b", "aab", "abb", "bab", "b\na", "a\nb\n", "aaaa", "1_a "]
 
 
-@settings(max_examples=100, deadline=None)
+@effort(100)
 @given(PATTERNS)
 def test_random_python_patterns_agree_with_re(pattern: str) -> None:
     try:
@@ -299,7 +300,7 @@ def test_random_python_patterns_agree_with_re(pattern: str) -> None:
         check_all_routes(pattern, "python", subject, python_verdicts(pattern, subject))
 
 
-@settings(max_examples=100, deadline=None)
+@effort(100)
 @given(PATTERNS)
 def test_random_ecma_patterns_agree_with_regress(pattern: str) -> None:
     for subject in TEXTS:
@@ -323,7 +324,7 @@ SYNTAX_SOUP = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=400, deadline=None)
+@effort(400)
 @given(SYNTAX_SOUP)
 def test_python_syntax_is_accepted_exactly_when_re_accepts_it(pattern: str) -> None:
     try:
@@ -353,7 +354,7 @@ def problem_with(python_pattern: str) -> str:
     return ""
 
 
-@settings(max_examples=400, deadline=None)
+@effort(400)
 @given(SYNTAX_SOUP)
 def test_what_regress_rejects_in_browser_mode_is_rejected(pattern: str) -> None:
     try:

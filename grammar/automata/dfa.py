@@ -431,7 +431,9 @@ def _from_table(table: Table) -> CharDFA:
     """The value of a canonical table."""
     # The number of intervals and classes tells where each array ends in the digested bytes.
     shape = np.array([len(table.cuts), table.trans.shape[1]], np.int32)
-    digest = blake2b(b"".join(map(bytes, (shape, *table))), digest_size=16)
+    digest = blake2b(digest_size=16)
+    for array in (shape, *table):
+        digest.update(array.data)
     return CharDFA(*table, digest.digest())
 
 

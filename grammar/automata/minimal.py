@@ -17,12 +17,17 @@ work:
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
+import numpy.typing as npt
 
 from ...jit import kernel
 from .table import BoolArray, IntArray, Table
 
 __all__ = ["canonical"]
+
+D = TypeVar("D", bound=np.generic)
 
 
 @kernel("i8(i4[:, ::1], b1[::1], i4[::1], i4[::1], i4[::1], i4[::1])")
@@ -308,6 +313,11 @@ def canonical(raw: Table, *, is_minimal: bool = False) -> Table:
     return Table(
         new_cuts[:intervals].copy(),
         new_class[:intervals].copy(),
-        trans[: states * classes].reshape(states, classes).copy(),
-        accepting[:states].copy(),
+        _fitted(trans, states * classes).reshape(states, classes),
+        _fitted(accepting, states),
     )
+
+
+def _fitted(array: npt.NDArray[D], size: int) -> npt.NDArray[D]:
+    """The beginning of an array, without holding on to memory that is not in it."""
+    return array if len(array) == size else array[:size].copy()

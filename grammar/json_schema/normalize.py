@@ -19,6 +19,7 @@ for nothing, which is still exact.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -36,6 +37,9 @@ from .sites import REFERENCES, Site
 from .terms import IN_PLACE, UNEVALUATED
 
 __all__ = ["Normalizer"]
+
+_Tags: TypeAlias = dict[str, frozenset[Hashable]]
+"""Property -> the only values that it can have."""
 
 _KNOWN: dict[Goal, Any] = {
     Goal(kind, term, loose): answer
@@ -251,6 +255,8 @@ class Normalizer(Solver):
         algebra = self.algebra
         rivals: list[list[Normal]] = [[] for _ in branches]
         tags = [self._tags(branch) for branch in branches]
+        if _has_discriminator(tags):
+            return rivals
         for i, branch in enumerate(branches):
             for j in range(i):
                 if _are_told_apart(tags[i], tags[j]):
@@ -266,8 +272,8 @@ class Normalizer(Solver):
                         rivals[one].append(complement)
         return rivals
 
-    def _tags(self, branch: Normal) -> dict[str, frozenset[str]] | None:
-        """Required properties with constant strings, if the branch is one kind of object.
+    def _tags(self, branch: Normal) -> _Tags | None:
+        """Required properties with constant scalars, if the branch is one kind of object.
 
         Branches with different constants are disjoint: the common case, made cheap.
         """
@@ -305,9 +311,18 @@ def _is_monotone(goal: Goal) -> bool:
     return schema.keys().isdisjoint(_NEGATING) and (goal.loose or "oneOf" not in schema)
 
 
-def _are_told_apart(
-    a: dict[str, frozenset[str]] | None, b: dict[str, frozenset[str]] | None
-) -> bool:
+def _has_discriminator(tags: list[_Tags | None]) -> bool:
+    """Whether one property tells all branches apart, without looking at every pair."""
+    if not tags or any(tag is None for tag in tags):
+        return False
+    for name in tags[0] or ():
+        values = [tag[name] for tag in tags if tag is not None and name in tag]
+        if len(values) == len(tags) and len(frozenset().union(*values)) == sum(map(len, values)):
+            return True
+    return False
+
+
+def _are_told_apart(a: _Tags | None, b: _Tags | None) -> bool:
     if a is None or b is None:
         return False
     return any(name in b and values.isdisjoint(b[name]) for name, values in a.items())

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from collections.abc import Sequence as SequenceOf
+from fractions import Fraction
 from typing import Any
 
 from .nodes import FALSE, TRUE, Literal, Negation, Term
+from .numbers import exact
 from .sites import REFERENCES, Site, Sites
 
 __all__ = ["ASSERTIONS", "BARE_TYPE", "IN_PLACE", "UNEVALUATED", "Terms"]
@@ -262,11 +264,14 @@ class Terms:
             term.negation = Negation(term, -self._count)
         return self._intern((term.negation,))
 
-    def constants(self, term: Term) -> frozenset[str] | None:
-        """The only strings that can be in a term, if it plainly lists them and nothing else."""
+    def constants(self, term: Term) -> frozenset[Hashable] | None:
+        """The only values that can be in a term, if it plainly lists them and all are scalars.
+
+        Equal values are equal here, and no others are.
+        """
         for literal in term.literals:
             if isinstance(literal, Site):
-                values = _string_constants(literal.schema)
+                values = _scalar_constants(literal.schema)
                 if values is not None:
                     return frozenset(values)
         return None
@@ -286,19 +291,30 @@ def _is_negation(term: Term) -> bool:
     return term in (TRUE, FALSE) or isinstance(term.literals[0], Negation)
 
 
-def _string_constants(schema: dict[str, Any]) -> SequenceOf[str] | None:
-    """The values of ``enum`` or ``const`` if all are strings."""
+def _scalar_constants(schema: dict[str, Any]) -> SequenceOf[Hashable] | None:
+    """The values of ``enum`` or ``const`` if all are scalars, equal if the values are."""
     values = schema.get("enum", (schema["const"],) if "const" in schema else None)
-    if values is None or not all(isinstance(value, str) for value in values):
+    if values is None:
         return None
-    found: SequenceOf[str] = values
+    found: list[Hashable] = []
+    for value in values:
+        if isinstance(value, str | Fraction):
+            found.append(value)
+        elif value is None or isinstance(value, bool):
+            found.append((value,))  # in Python, True equals 1
+        elif isinstance(value, int):
+            found.append(value)
+        elif isinstance(value, float):
+            found.append(exact(value))
+        else:
+            return None
     return found
 
 
 def _is_contradictory(literals: dict[Literal, None]) -> bool:
     """A cheap test for conjunctions that hold for no value: types, constants, negations."""
     types: frozenset[str] | None = None
-    tags: set[str] | None = None
+    tags: set[Hashable] | None = None
     for literal in literals:
         if isinstance(literal, Negation):
             if all(part in literals for part in literal.term.literals):
@@ -313,7 +329,7 @@ def _is_contradictory(literals: dict[Literal, None]) -> bool:
             types = names if types is None else types & names
             if not types:
                 return True
-        values = _string_constants(schema)
+        values = _scalar_constants(schema)
         if values is not None:
             tags = set(values) if tags is None else tags.intersection(values)
             if not tags:
