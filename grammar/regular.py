@@ -144,11 +144,16 @@ class Union:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """``min`` to ``max`` copies of the item (``max=None``: no upper bound)."""
+    """``min`` to ``max`` copies of the item (``max=None``: no upper bound).
+
+    ``lazy`` is no matter of language: a matcher that stops at its first match tries few copies
+    before many.
+    """
 
     item: Regular
     min: int
     max: int | None
+    lazy: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -263,3 +263,30 @@ def test_strings_of_any_kind(values: list[str]) -> None:
         text = json.dumps(values, ensure_ascii=ascii_only).encode()
         complete = matcher.accept_all([*text]) == len(text) and matcher.is_accepting()
         assert complete == (len(set(values)) == len(values))
+
+
+def test_a_met_obligation_is_not_undone_and_binds_no_other_key() -> None:
+    schema = {"type": "object", "not": {"additionalProperties": {"type": "integer"}}}
+    for order in ("schema", "any"):
+        fsm = COMPILER.json_schema(schema, options=JsonOptions(property_order=order))
+        for text, is_valid in (
+            ('{"a":null,"b":0}', True),
+            ('{"a":0,"a":null,"b":0}', True),
+            ('{"a":null,"a":0}', False),
+            ('{"a":0}', False),
+        ):
+            matcher = fsm.matcher()
+            assert Draft202012Validator(schema).is_valid(json.loads(text)) == is_valid
+            assert (matcher.accept_all(list(text.encode())) == len(text)) == is_valid, text
+
+
+def test_arrays_that_can_run_out_do() -> None:
+    """Four arrays of different strings, and then no comma."""
+    inner = {"type": "array", "items": {"enum": ["a", "b"]}, "uniqueItems": True, "minItems": 1}
+    schema = {"type": "array", "items": inner, "uniqueItems": True}
+    matcher = COMPILER.json_schema(schema, options=JsonOptions(whitespace="compact")).matcher()
+    text = b'[["a"],["b"],["a","b"],["b","a"'
+    assert matcher.accept_all(list(text)) == len(text)
+    assert b"]," not in [TOKENS[token] for token in mask_of(matcher)]
+    assert matcher.accept(ord("]"))
+    assert mask_of(matcher) == [ord("]")]

@@ -41,7 +41,8 @@ values = st.recursive(
 )
 counts = st.integers(0, 2)
 numbers = st.sampled_from([-1, 0, 1, 1.5, 2])
-patterns = st.sampled_from(["^a", "b$", "^[ab]*$", "."])
+# Not ".": the validators differ in whether it matches a carriage return.
+patterns = st.sampled_from(["^a", "b$", "^[ab]*$", "[^b]"])
 references = st.sampled_from(["#", "#/$defs/d", "#named"])
 
 

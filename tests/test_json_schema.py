@@ -226,6 +226,7 @@ def test_texts_drawn_from_the_rules_satisfy_the_schema(schema: Any, seed: int) -
     grammar = build(schema)
     assume(grammar is not None)
     assert grammar is not None
+    assume(not grammar.captures)  # the sampler cannot follow values
     rng = random.Random(seed)
     validator = Draft202012Validator(schema)
     for _ in range(5):

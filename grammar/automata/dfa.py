@@ -90,6 +90,11 @@ class CharDFA:
         return _from_table(language_of(node, limits=limits, culprit=culprit))
 
     @staticmethod
+    def from_table(table: Table) -> CharDFA:
+        """The value of a canonical table, see :mod:`.table`."""
+        return _from_table(table)
+
+    @staticmethod
     def from_strings(strings: Iterable[str]) -> CharDFA:
         """Exactly these texts. Linear in their total length.
 
@@ -392,6 +397,25 @@ class CharDFA:
         if states > limits.dfa_states:
             limits = replace(limits, dfa_states=states)
         return self._combine(counter, BOTH, limits, culprit)
+
+    def residuals(self) -> list[tuple[CharDFA, CharDFA]]:
+        """For each state: the texts that lead there, and the texts accepted from there.
+
+        What leads to no acceptance is left out.
+        """
+        table = _table(self)
+        found: list[tuple[CharDFA, CharDFA]] = []
+        for state in range(1, len(self.trans)):
+            here = np.zeros(len(self.trans), np.bool_)
+            here[state] = True
+            before = _from_table(canonical(table._replace(accepting=here)))
+            # The start is state 1: exchange the two.
+            order = np.arange(len(self.trans))
+            order[[1, state]] = state, 1
+            trans = order.astype(np.int32)[self.trans[order]]
+            after = canonical(Table(self.cuts, self.interval_class, trans, self.accepting[order]))
+            found.append((before, _from_table(after)))
+        return found
 
     # ------------------------------------------------------------------ value
 

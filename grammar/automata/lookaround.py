@@ -45,7 +45,14 @@ from .neighbours import ANY, Condition, holds
 from .table import BoolArray, IntArray, Table
 from .thompson import AHEAD, BEHIND, CHAR, FINAL, LOOK, SPLIT, Assembler
 
-__all__ = ["language_with_looks"]
+__all__ = [
+    "Construction",
+    "Duties",
+    "Program",
+    "Threads",
+    "language_with_looks",
+    "look_programs",
+]
 
 WORK_PER_STATE = 100
 MAX_LOOK_NESTING = 50
@@ -69,14 +76,28 @@ def language_with_looks(root: Regular, assembler: Assembler) -> Table:
     Raises:
         LimitError: ``nfa_states``, ``dfa_states``, or looks nested too deep.
     """
-    main = _Program.of(root, assembler)
-    looks: list[_Program] = []
+    main = Program.of(root, assembler)
+    construction = Construction.of(look_programs(assembler), assembler)
+    construction.resolve(main)
+    before = construction.edge
+    states = construction.advance(main.reads, None, before)
+    trans, accepting = construction.determinize(main, before, states)
+    return canonical(Table(construction.cuts, construction.interval_class, trans, accepting))
+
+
+def look_programs(assembler: Assembler) -> list[Program]:
+    """The programs of all looks that an assembler has met, and of those inside them.
+
+    Raises:
+        LimitError: ``nfa_states``, or looks nested too deep.
+    """
+    looks: list[Program] = []
     depths = [1] * len(assembler.looks)
     while len(looks) < len(assembler.looks):
         number = len(looks)
         item, behind = assembler.looks[number]
         whole = Concat((ANY_TEXT, item) if behind else (item, ANY_TEXT))
-        looks.append(_Program.of(whole, assembler, behind=behind))
+        looks.append(Program.of(whole, assembler, behind=behind))
         nested = [depths[number] + 1] * (len(assembler.looks) - len(depths))
         depths.extend(nested)
         if depths[-1] > MAX_LOOK_NESTING:
@@ -87,19 +108,11 @@ def language_with_looks(root: Regular, assembler: Assembler) -> Table:
                 actual=depths[-1],
                 culprit=assembler.culprit,
             )
-    cuts, ranges, set_start = assembler.partition_arguments()
-    interval_class, member = classes_of(cuts, ranges, set_start)
-    surrogates = int(interval_class[np.searchsorted(cuts, 0xD800, side="right") - 1])
-    construction = _Construction(looks, member, surrogates, assembler)
-    construction.resolve(main)
-    before = construction.edge
-    states = construction.advance(main.reads, None, before)
-    trans, accepting = construction.determinize(main, before, states)
-    return canonical(Table(cuts, interval_class, trans, accepting))
+    return looks
 
 
 @dataclass(slots=True, eq=False)
-class _Program:
+class Program:
     """One NFA and what it tests.
 
     Attributes:
@@ -119,16 +132,19 @@ class _Program:
     resolved: bool = False
 
     @staticmethod
-    def of(root: Regular, assembler: Assembler, *, behind: bool = False) -> _Program:
+    def of(root: Regular, assembler: Assembler, *, behind: bool = False) -> Program:
         array, entry = assembler.assemble(root)
-        nodes = array.tolist()
+        return Program.of_nodes(array.tolist(), entry, behind=behind)
+
+    @staticmethod
+    def of_nodes(nodes: list[list[int]], entry: int, *, behind: bool = False) -> Program:
         tests = sorted({arg >> 1 for op, arg, _, _ in nodes if op == LOOK})
         looks_back = any(op == BEHIND for op, _, _, _ in nodes)
-        return _Program(nodes, entry, behind, tests, looks_back=looks_back)
+        return Program(nodes, entry, behind, tests, looks_back=looks_back)
 
 
 @dataclass(slots=True)
-class _Construction:
+class Construction:
     """The subset construction of one tree, with all duties that it meets.
 
     Symbols are the classes and, as what is before the first character, ``edge``.
@@ -136,7 +152,9 @@ class _Construction:
     allows the text to end. ``d ^ 1`` is the negation of ``d``.
     """
 
-    looks: list[_Program]
+    looks: list[Program]
+    cuts: IntArray
+    interval_class: IntArray
     member: BoolArray
     surrogates: int
     assembler: Assembler
@@ -152,6 +170,14 @@ class _Construction:
     _ahead: dict[object, int] = field(default_factory=dict)
     _advanced: dict[object, tuple[Threads, ...]] = field(default_factory=dict)
     _stepped: dict[tuple[Duties, int], Duties | None] = field(default_factory=dict)
+
+    @staticmethod
+    def of(looks: list[Program], assembler: Assembler) -> Construction:
+        """With an alphabet for everything that the assembler has met: it is done assembling."""
+        cuts, ranges, set_start = assembler.partition_arguments()
+        interval_class, member = classes_of(cuts, ranges, set_start)
+        surrogates = int(interval_class[np.searchsorted(cuts, 0xD800, side="right") - 1])
+        return Construction(looks, cuts, interval_class, member, surrogates, assembler)
 
     def __post_init__(self) -> None:
         width = self.edge = self.member.shape[1]
@@ -169,7 +195,7 @@ class _Construction:
 
     # ------------------------------------------------------------------ looks
 
-    def resolve(self, program: _Program) -> None:
+    def resolve(self, program: Program) -> None:
         """Fill in what a program depends on. Recursion is bounded by ``MAX_LOOK_NESTING``."""
         if program.resolved:
             return
@@ -262,13 +288,28 @@ class _Construction:
     # ------------------------------------------------------------------ threads
 
     def determinize(
-        self, program: _Program, before: int, behind: tuple[Threads, ...]
+        self, program: Program, before: int, behind: tuple[Threads, ...]
     ) -> tuple[IntArray, BoolArray]:
-        """Raw table over the shared classes, from a moment on.
+        """Raw table over the shared classes, from a moment on; see :meth:`explore`."""
+        order, rows = self.explore(program, before, behind)
+        accepting = [False]
+        for threads in order:
+            accepting.append(
+                any(node == FINAL and all(self.done[d] for d in duties) for node, duties in threads)
+            )
+        return np.array(rows, np.int32), np.array(accepting, np.bool_)
+
+    def explore(
+        self, program: Program, before: int, behind: tuple[Threads, ...]
+    ) -> tuple[list[Threads], list[list[int]]]:
+        """The states of the subset construction from a moment on.
 
         Args:
             before: the symbol before that moment.
             behind: states of ``program.reads`` at that moment.
+
+        Returns:
+            The threads of the states 1, 2, …; and the transitions of 0, 1, 2, …
         """
         limits = self.assembler.limits
         width = self.edge
@@ -299,24 +340,20 @@ class _Construction:
                         self._fail(number)
                 row[c] = number
             rows.append(row)
-        accepting = [False]
-        for threads, _ in order:
-            accepting.append(
-                any(node == FINAL and all(self.done[d] for d in duties) for node, duties in threads)
-            )
-        return np.array(rows, np.int32), np.array(accepting, np.bool_)
+        return [threads for threads, _ in order], rows
 
-    def _step(self, program: _Program, threads: Threads, symbol: int) -> list[Thread]:
+    def _step(self, program: Program, threads: Threads, symbol: int) -> list[Thread]:
         result: list[Thread] = []
         for node, duties in threads:
             op, arg, follow, _ = program.nodes[node]
             if op == CHAR and self._reads_symbol[arg][symbol]:
-                rest = self._step_duties(duties, symbol)
+                rest = self.step_duties(duties, symbol)
                 if rest is not None:
                     result.append((follow, rest))
         return result
 
-    def _step_duties(self, duties: Duties, symbol: int) -> Duties | None:
+    def step_duties(self, duties: Duties, symbol: int) -> Duties | None:
+        """What is left of duties after a symbol; ``None`` if they cannot be met any more."""
         if not duties:
             return duties
         key = (duties, symbol)
@@ -328,7 +365,7 @@ class _Construction:
 
     def _close(
         self,
-        program: _Program,
+        program: Program,
         seeds: Iterable[Thread],
         before: int,
         states: dict[int, Threads],

@@ -48,7 +48,17 @@ from ..regular import (
 from .neighbours import ANY, Condition
 from .table import IntArray, OffsetArray, Table
 
-__all__ = ["AHEAD", "BEHIND", "CHAR", "FINAL", "LOOK", "SPLIT", "Assembler"]
+__all__ = [
+    "AHEAD",
+    "BEHIND",
+    "CHAR",
+    "FAIL",
+    "FINAL",
+    "LOOK",
+    "SPLIT",
+    "Assembler",
+    "single_character",
+]
 
 FINAL, FAIL = 0, 1  # nodes, and their own ops
 CHAR, BEHIND, AHEAD, LOOK, SPLIT = 2, 3, 4, 5, 6  # ops of nodes, and of instructions
@@ -124,9 +134,9 @@ class Assembler:
                 write(instructions)
                 size += copies * (len(instructions) // 3)
             elif isinstance(node, Look):
-                single = _single_character(node.item, behind=node.behind)
+                single = single_character(node.item, behind=node.behind)
                 if single is not None:
-                    write(self._condition(*single, behind=node.behind, negative=node.negative))
+                    write(self.condition(*single, behind=node.behind, negative=node.negative))
                 else:
                     write((LOOK, 2 * len(self.looks) + node.negative, 0))
                     self.looks.append((node.item, node.behind))
@@ -168,23 +178,32 @@ class Assembler:
 
     def _assertion(self, node: Assert) -> list[int]:
         """Instructions of an anchor or a word boundary."""
-        behind = node.kind in ("start", "line_start")
-        if node.kind in ("start", "end"):
-            return self._condition(CharSet(()), True, behind=behind, negative=False)
-        if node.kind in ("line_start", "line_end"):
-            return self._condition(node.set, True, behind=behind, negative=False)
-        differ = node.kind == "word_boundary"
+        cases = self.assertion(node)
+        if len(cases) == 1:
+            return [number for condition in cases[0] for number in condition]
         instructions = [_OPTIONS, 0, 0]
-        for before in (False, True):
-            after = before != differ
-            instructions += self._condition(node.set, False, behind=True, negative=before)
-            instructions += self._condition(node.set, False, behind=False, negative=after)
+        for case in cases:
+            instructions += [number for condition in case for number in condition]
             instructions += [_OPTION, 0, 0]
         return [*instructions, _OPTIONS_END, 0, 0]
 
-    def _condition(
-        self, members: CharSet, edge: bool, *, behind: bool, negative: bool
-    ) -> list[int]:
+    def assertion(self, node: Assert) -> list[list[list[int]]]:
+        """When an anchor or a word boundary holds: in any of some cases all instructions do."""
+        behind = node.kind in ("start", "line_start")
+        if node.kind in ("start", "end"):
+            return [[self.condition(CharSet(()), True, behind=behind, negative=False)]]
+        if node.kind in ("line_start", "line_end"):
+            return [[self.condition(node.set, True, behind=behind, negative=False)]]
+        differ = node.kind == "word_boundary"
+        return [
+            [
+                self.condition(node.set, False, behind=True, negative=before),
+                self.condition(node.set, False, behind=False, negative=before != differ),
+            ]
+            for before in (False, True)
+        ]
+
+    def condition(self, members: CharSet, edge: bool, *, behind: bool, negative: bool) -> list[int]:
         """One instruction: the neighbour is (not) in a set or, with ``edge``, missing."""
         if edge:
             # Conditions have no edge in their sets: "a member or missing" is "no non-member".
@@ -219,7 +238,7 @@ class Assembler:
         return size
 
 
-def _single_character(item: Regular, *, behind: bool) -> tuple[CharSet, bool] | None:
+def single_character(item: Regular, *, behind: bool) -> tuple[CharSet, bool] | None:
     """The set that a look at one character looks for, and whether the edge will do as well."""
     members = CharSet(())
     edge = False

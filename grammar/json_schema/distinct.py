@@ -27,7 +27,7 @@ __all__ = ["DistinctItems"]
 
 
 _MOST_LISTED = 4096
-"""Arrays of one kind that are listed; more are taken for endlessly many."""
+"""Arrays that are looked at to list those of one kind, objects of one kind that are listed."""
 
 
 class DistinctItems:
@@ -183,13 +183,19 @@ class DistinctItems:
         return {("number", exact(value)) for value in found}
 
     def _arrays(self, node: ArrayNode, most: int) -> Steps:
-        if node.max is None:
-            return None
+        longest = node.max
+        if longest is None:
+            if not node.unique:
+                return None
+            rest = yield from self.domain(node.rest, most)
+            if rest is None:
+                return None
+            # Items that differ: no more than there are values.
+            longest = len(node.prefix) + len(rest)
         domains: list[list[Value]] = []
         # For each count and place, which of the values are hits.
         hits: list[list[frozenset[Value]]] = [[] for _ in node.counts]
-        size = total = 1
-        for i in range(node.max):
+        for i in range(longest):
             domain = yield from self.domain(node.item(i), most)
             if domain is None:
                 return None
@@ -200,21 +206,43 @@ class DistinctItems:
                 term = self._algebra.conjoin((node.item(i), count.term))
                 hit = yield from self.domain(term, len(domain))
                 found.append(hit if i >= count.start else frozenset())
-            size *= len(domain)
-            total += size
-            if total > _MOST_LISTED:
-                return None
+        return self._listed(node, domains, hits, most)
+
+    def _listed(
+        self,
+        node: ArrayNode,
+        domains: list[list[Value]],
+        hits: list[list[frozenset[Value]]],
+        most: int,
+    ) -> set[Value] | None:
+        """The arrays with an item of each of the first domains; ``None``: more than ``most``."""
         values: set[Value] = set()
-        for length in range(node.min, len(domains) + 1):
-            for chosen in product(*domains[:length]):
-                if node.unique and len(set(chosen)) < length:
-                    continue
-                counted = [sum(map(frozenset.__contains__, of, chosen)) for of in hits]
-                if all(
-                    count.least <= n and (count.most is None or n <= count.most)
-                    for count, n in zip(node.counts, counted, strict=True)
-                ):
-                    values.add(("array", chosen))
+        pending: list[tuple[Value, ...]] = [()]
+        looked_at = 0
+        while pending:
+            chosen = pending.pop()
+            looked_at += 1
+            if looked_at > _MOST_LISTED:
+                raise LimitError(
+                    stage="listing the arrays that an item can be",
+                    limit="alternatives",
+                    allowed=_MOST_LISTED,
+                    actual=looked_at,
+                )
+            counted = [sum(value in of[place] for place, value in enumerate(chosen)) for of in hits]
+            pairs = list(zip(node.counts, counted, strict=True))
+            if any(count.most is not None and n > count.most for count, n in pairs):
+                continue
+            if len(chosen) >= node.min and all(count.least <= n for count, n in pairs):
+                values.add(("array", chosen))
+                if len(values) > most:
+                    return None
+            if len(chosen) < len(domains):
+                pending += [
+                    (*chosen, value)
+                    for value in domains[len(chosen)]
+                    if not (node.unique and value in chosen)
+                ]
         return values
 
     def _objects(self, node: ObjectNode, most: int) -> Steps:

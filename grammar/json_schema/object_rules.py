@@ -23,6 +23,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,15 @@ _MOST_OBLIGATIONS = 4
 _MOST_OBLIGED_MEMBERS = 200
 
 
+class Differ(Enum):
+    """From which undeclared keys all later ones differ."""
+
+    NOTHING = auto()
+    MET = auto()
+    """From those that met an obligation, which an equal key would undo."""
+    ALL = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class _Declared:
     """A declared property that has values, and the obligations it could meet."""
@@ -78,6 +88,7 @@ class _Step:
     Attributes:
         member: the member.
         atom, term: of an undeclared one, its keys and its value.
+        is_captured: no later key may be the same as this one's.
     """
 
     member: Expr
@@ -85,6 +96,7 @@ class _Step:
     guarded: Obliged
     atom: Atom | None = None
     term: Term = TRUE
+    is_captured: bool = False
 
 
 @dataclass(slots=True)
@@ -95,7 +107,7 @@ class _Members:
     atoms: tuple[Atom, ...]
     terms: tuple[Term, ...]  # of the obligations
     required: int  # bit i: declared member i
-    is_distinct: bool  # undeclared keys do not repeat
+    differ: Differ
     steps: dict[tuple[int, Obliged, Obliged], list[_Step]] = field(default_factory=dict)
     known: dict[tuple[int, int, int | None, Obliged, Obliged, int], bool] = field(
         default_factory=dict
@@ -108,6 +120,9 @@ class ObjectRules:
     Attributes:
         captures: whether undeclared keys are captured where they must differ. Set once
             :meth:`check` meets such a node.
+
+    Where keys cannot be captured, everything after a member that met an obligation meets it too,
+    so that a repeated key undoes nothing.
     """
 
     def __init__(self, rules: Rules, normalizer: Normalizer, signs: Punctuation) -> None:
@@ -154,7 +169,7 @@ class ObjectRules:
         site = term.site
         pointer = site.pointer if site is not None else "#"
         for node in self._normalizer.normal(term).objects:
-            if not self.captures and self._needs_distinct(node):
+            if not self.captures and self._differ(node) is not Differ.NOTHING:
                 self.captures = True
             if node.obligations or node.min > len(node.required):
                 declared = self._declared(node)
@@ -166,19 +181,19 @@ class ObjectRules:
                         pointer=pointer,
                     )
 
-    def _needs_distinct(self, node: ObjectNode) -> bool:
-        """Whether undeclared keys must not repeat for the node to be exact."""
-        if node.min - len(node.required) <= 1 and len(node.obligations) <= 1:
-            return False
+    def _differ(self, node: ObjectNode) -> Differ:
+        """From which undeclared keys others must differ for the node to be exact."""
+        counts = node.min - len(node.required) > 1
+        if not counts and all(obligation.term is TRUE for obligation in node.obligations):
+            return Differ.NOTHING
         atoms = self._others.atoms(node)
-        if node.min - len(node.required) > 1:
-            return bool(atoms)
-        narrowing = [
-            i
+        if counts:
+            return Differ.ALL if atoms else Differ.NOTHING
+        narrows = any(
+            obligation.term is not TRUE and any(i in atom.concerns for atom in atoms)
             for i, obligation in enumerate(node.obligations)
-            if obligation.term is not TRUE and any(i in atom.concerns for atom in atoms)
-        ]
-        return len(narrowing) > 1
+        )
+        return Differ.MET if narrows else Differ.NOTHING
 
     def _is_possible(self, node: ObjectNode, declared: list[_Declared]) -> bool:
         """Whether the node's obligations and bounds can be enforced, and met."""
@@ -256,12 +271,12 @@ class ObjectRules:
     # ------------------------------------------------------------------ tails
 
     def _with_tails(self, node: ObjectNode, declared: list[_Declared]) -> Iterable[Expr]:
-        is_distinct = self.captures and self._needs_distinct(node)
-        number = self._numbers.get((node, is_distinct))
+        differ = self._differ(node) if self.captures else Differ.NOTHING
+        number = self._numbers.get((node, differ))
         if number is None:
-            number = self._numbers[node, is_distinct] = len(self._objects)
+            number = self._numbers[node, differ] = len(self._objects)
             atoms = self._others.atoms(node)
-            if is_distinct:
+            if differ is not Differ.NOTHING:
                 # Of endlessly many keys some are always left; few are as good as declared.
                 declared = [*declared, *self._listed(atoms)]
                 atoms = tuple(a for a in atoms if self._others.listed(a) is None)
@@ -271,7 +286,7 @@ class ObjectRules:
                     atoms,
                     tuple(obligation.term for obligation in node.obligations),
                     sum(1 << i for i, member in enumerate(declared) if member.required),
-                    is_distinct,
+                    differ,
                 )
             )
         pending = frozenset(range(len(node.obligations)))
@@ -316,7 +331,7 @@ class ObjectRules:
             if most != 0 and self._can_end(members, after, fewer, left, step.pending, step.guarded):
                 obliged = step.pending, step.guarded
                 rest = ("members", number, after, fewer, left, False, *obliged, taken)
-                options.append(self._then(step, rest, first, taken, members))
+                options.append(self._then(step, rest, first, taken))
 
         # A declared member, after leaving out some that may be missing.
         for i in range(index, end):
@@ -325,7 +340,7 @@ class ObjectRules:
             if members.declared[i].required:
                 return choice(options)
         steps = self._steps(members, end, pending, guarded)
-        if members.is_distinct:
+        if members.differ is Differ.ALL:
             for step in steps:
                 offer(end, step)
             if not pending and least == 0:
@@ -334,7 +349,7 @@ class ObjectRules:
             for step in steps:
                 offer(end, step)
         elif steps and most != 0 and (most is None or least <= most):
-            item = choice([step.member for step in steps])
+            item = choice([self._untaken(step, taken) for step in steps])
             if first:
                 options.append(Repeat(item, least, most, comma))
             else:
@@ -371,20 +386,27 @@ class ObjectRules:
                 obliged = step.pending, step.guarded
                 if self._can_end(members, 0, fewer, left, *obliged, after):
                     rest = ("unordered", number, after, fewer, left, False, *obliged, taken)
-                    options.append(self._then(step, rest, first, taken, members))
+                    options.append(self._then(step, rest, first, taken))
         if least == 0 and not pending and not members.required & ~used:
             options.append(_NOTHING)
         return choice(options)
 
-    def _then(
-        self, step: _Step, rest: Key, first: bool, taken: frozenset[str], members: _Members
-    ) -> Expr:
+    def _then(self, step: _Step, rest: Key, first: bool, taken: frozenset[str]) -> Expr:
         """A member, a comma before it unless it is the first, and the rule of the rest."""
-        parts: tuple[Expr, ...] = (step.member, Ref(rest))
-        if members.is_distinct and step.atom is not None:
+        parts: tuple[Expr, ...]
+        if step.is_captured and step.atom is not None:
             key = self._others.without(step.atom.key, taken)
             parts = (key, Captured(("named", step.term.uid, rest), is_endless=True))
+        else:
+            parts = (self._untaken(step, taken), Ref(rest))
         return Sequence(parts if first else (self._signs.comma, *parts))
+
+    def _untaken(self, step: _Step, taken: frozenset[str]) -> Expr:
+        """The member, where its key is none of those taken."""
+        if step.atom is None or not taken:
+            return step.member
+        key = self._others.without(step.atom.key, taken)
+        return self._undeclared(key, self._rules.reference(step.term))
 
     def named(self, value: int, rest: Key) -> Expr:
         """What follows an undeclared key: a value in the term of that number, and the rest."""
@@ -419,16 +441,21 @@ class ObjectRules:
                         )
             else:
                 for atom in members.atoms:
-                    held = () if members.is_distinct else sorted(atom.concerns & guarded)
+                    held = sorted(atom.concerns & guarded)
                     for met in subsets(sorted(atom.concerns & pending)):
                         term = conjoin((atom.term, *(members.terms[i] for i in (*held, *met))))
                         if inhabited(term):
                             kept = {i for i in met if members.terms[i] is not TRUE}
-                            if members.is_distinct:
+                            is_captured = members.differ is Differ.ALL or (
+                                members.differ is Differ.MET and bool(kept)
+                            )
+                            if members.differ is not Differ.NOTHING:
                                 kept = set()
                             member = self._undeclared(atom.key, self._rules.reference(term))
                             left = pending - set(met)
-                            found.append(_Step(member, left, guarded | kept, atom, term))
+                            found.append(
+                                _Step(member, left, guarded | kept, atom, term, is_captured)
+                            )
             members.steps[index, pending, guarded] = found
         return found
 

@@ -22,7 +22,12 @@ Dialect = Literal["python", "ecma"]
 
 
 def parse_regex(
-    pattern: str, *, dialect: Dialect, flags: str = "", pointer: str | None = None
+    pattern: str,
+    *,
+    dialect: Dialect,
+    flags: str = "",
+    pointer: str | None = None,
+    ordered: bool = False,
 ) -> Regular:
     """The tree of a pattern, anchors and lookarounds kept as nodes.
 
@@ -31,6 +36,7 @@ def parse_regex(
         dialect: ``"python"`` (``re`` for ``str``) or ``"ecma"`` (ECMA-262, JSON Schema).
         flags: letters for the whole pattern: ``imsxa`` in Python, ``ims`` in ECMA-262.
         pointer: JSON Pointer of the pattern, for error messages.
+        ordered: keep in which order a backtracking matcher tries alternatives and repeats.
 
     Raises:
         GrammarError: the pattern is not valid, or means something that is not regular; with
@@ -50,6 +56,7 @@ def parse_regex(
             raise ValueError(f"unknown dialect {dialect!r}: use 'python' or 'ecma'")
     except ValueError as error:
         raise GrammarError(str(error), pointer=pointer) from None
+    parser.ordered = ordered
     return parser.parse()
 
 

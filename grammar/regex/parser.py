@@ -8,7 +8,8 @@ A dialect (:class:`PythonParser <maskwright.grammar.regex.python.PythonParser>`,
 :class:`EcmaParser <maskwright.grammar.regex.ecma.EcmaParser>`) says what its escapes, classes,
 braces, anchors and group openers mean. Only the *language* of a pattern is kept: captures are
 dropped, lazy quantifiers are greedy ones, repeats are never unrolled, and alternatives that are
-single characters become one set.
+single characters become one set. An *ordered* tree also keeps in which order a backtracking
+matcher tries things: alternatives stand as written, and repeats are marked if they are lazy.
 
 What is not regular, or not a matter of language, is an error that says what to write instead:
 backreferences, conditionals, recursion, and possessive or atomic parts that have a choice to
@@ -19,11 +20,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NoReturn, TypeAlias
 
 from ...errors import GrammarError
-from ..regular import Chars, Look, Regular, concat
+from ..regular import Chars, Look, Regular, Repeat, Union, concat
 from .tree import either, exact_character, has_choice, repeated
 
 __all__ = [
@@ -78,6 +79,8 @@ class _Frame:
 class PatternParser(ABC):
     """A parse in progress. Use once: ``Dialect(pattern, modes, pointer).parse()``.
 
+    Set ``ordered`` before for a tree that keeps the order of trying.
+
     ``special`` are the characters that do not stand for themselves in the current modes.
     """
 
@@ -97,6 +100,7 @@ class PatternParser(ABC):
         self.special: frozenset[str] = frozenset()
         self.literal: Callable[[str], Regular] = exact_character
         self.modes = modes
+        self.ordered = False
         self.enter_modes(modes)
         self._root = _Frame(0, modes)
         self._frame = self._root
@@ -301,9 +305,11 @@ class PatternParser(ABC):
             self.pos += 1
             items[-1] = self._possessive(item, minimum, maximum, start)
         else:
+            items[-1] = repeated(item, minimum, maximum)
             if follower == "?":
                 self.pos += 1
-            items[-1] = repeated(item, minimum, maximum)
+                if self.ordered and isinstance(items[-1], Repeat):
+                    items[-1] = replace(items[-1], lazy=True)
         self._operand = "quantified"
 
     def _possessive(self, item: Regular, minimum: int, maximum: int | None, start: int) -> Regular:
@@ -346,7 +352,9 @@ class PatternParser(ABC):
         else:
             self.append(body)
 
-    @staticmethod
-    def _close_alternatives(frame: _Frame) -> Regular:
+    def _close_alternatives(self, frame: _Frame) -> Regular:
         last = concat(frame.items)
-        return either([*frame.options, last]) if frame.options else last
+        if not frame.options:
+            return last
+        options = [*frame.options, last]
+        return Union(tuple(options)) if self.ordered else either(options)
