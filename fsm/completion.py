@@ -96,15 +96,22 @@ class ShortestCompletion:
         known = self._continuations
         positions = self._arena.array(L.C_CONT_POSITION)
         parents = self._arena.array(L.C_CONT_PARENT)
-        path: list[int] = []
-        while continuation not in known:
-            path.append(continuation)
-            continuation = int(parents[continuation])
-        cost = known[continuation]
-        for continuation in reversed(path):
-            cost += self._position(int(positions[continuation]))
-            known[continuation] = cost
-        return cost
+        wanted = continuation
+        path = [wanted]
+        while path:
+            continuation = path[-1]
+            position, parent = int(positions[continuation]), int(parents[continuation])
+            needed = [parent] if position >= 0 else [parent, -1 - position]
+            missing = [other for other in needed if other not in known]
+            if continuation in known:
+                path.pop()
+            elif missing:
+                path += missing
+            elif position >= 0:
+                known[continuation] = known[parent] + self._position(position)
+            else:  # a join: whichever is nearer
+                known[continuation] = min(known[other] for other in needed)
+        return known[wanted]
 
     def _position(self, position: int) -> float:
         """Bytes from a position to the end of its rule (Dijkstra)."""

@@ -12,6 +12,11 @@ of the set makes long runs of an extensible lexeme (digits, blanks) one thread e
 a copy of everything that may follow. Closures only hold lexeme starts, which never accept
 (nullable lexemes are taken apart by the network), so implication is one level deep.
 
+**Joined continuations.** Threads of one state that differ only in what follows are one thread,
+whose continuation is the *join* of theirs: a list of continuations, any of which may be the one.
+Members that return to the same position are one member with joined parents. So the stacks of an
+ambiguous text are a graph (Tomita, 1985), and their number does not double with every level.
+
 **Closures.** From ``(position, continuation)`` all lexeme edges reachable through epsilon
 edges, calls and returns, found with an explicit stack. A call whose return position is a
 *tail* (final, no edges) keeps the caller's continuation, so right recursion needs no stack. The
@@ -168,10 +173,12 @@ from .layout import (
     V_SIZE,
     V_SUFFIX_LENGTHS,
     V_WORDS,
+    X_CALLS,
     X_CAPACITY,
     X_CLOSE_COUNTER,
     X_CLOSE_KEY,
     X_IDS,
+    X_JOIN,
     X_STACK,
     X_STAMP,
     X_STAMPS,
@@ -263,7 +270,10 @@ def _step_state(store, state, counter, byte):
 
 @helper("int64(int64[::1], int64, int64)")
 def _intern_continuation(fsm, position, parent):
-    """Number of ``(position, parent)``, or a signal."""
+    """Number of ``(position, parent)``, or a signal.
+
+    Of a join, the position is ``-1 -`` its first member, and the parent the join of the others.
+    """
     outlined()
     positions = view_i32(fsm[C_CONT_POSITION])
     parents = view_i32(fsm[C_CONT_PARENT])
@@ -280,6 +290,8 @@ def _intern_continuation(fsm, position, parent):
         return _signal(fsm, SIGNAL_GROW, GROW_CONTINUATIONS)
     depths = view_i32(fsm[C_CONT_DEPTH])
     depth = depths[parent] + 1
+    if position < 0:
+        depth = max(depths[parent], depths[-1 - position])
     if depth > fsm[C_LIMIT_DEPTH]:
         return _signal(fsm, SIGNAL_LIMIT, LIMIT_DEPTH)
     positions[count] = position
@@ -302,9 +314,151 @@ def _digest(keys, counters, start, size):
     return digest
 
 
+_FEW_ITEMS = 64
+"""Items of a closure that are walked before it is watched for rules called again and again."""
+
+_END_POSITION = 0x7FFFFFFF
+"""Stands for the position of the end of the text, which has none, where joins are sorted."""
+
+
+@helper("int64(int64[::1], int64, int64)")
+def _sort(values, start, stop):
+    """Sort values and drop repeated ones -> where they end."""
+    for i in range(start + 1, stop):
+        value = values[i]
+        j = i
+        while j > start and values[j - 1] > value:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = value
+    end = min(stop, start + 1)
+    for i in range(start + 1, stop):
+        if values[i] != values[end - 1]:
+            values[end] = values[i]
+            end += 1
+    return end
+
+
+@helper("int64(int64[::1], int64[::1], int64, int64)")
+def _flatten(fsm, values, at, continuation):
+    """Write the members of a join, or a continuation itself -> where they end, or a signal."""
+    positions = view_i32(fsm[C_CONT_POSITION])
+    parents = view_i32(fsm[C_CONT_PARENT])
+    capacity = view_i64(fsm[C_SCRATCH])[X_CAPACITY]
+    while True:
+        if at + 1 > capacity:
+            return _signal(fsm, SIGNAL_GROW, GROW_SCRATCH)
+        position = positions[continuation]
+        if position >= 0:
+            values[at] = continuation
+            return at + 1
+        values[at] = -1 - position
+        at += 1
+        continuation = parents[continuation]
+
+
+@helper("int64(int64[::1], int64[::1], int64, int64)")
+def _chain(fsm, values, start, stop):
+    """The join of sorted continuations, or a signal."""
+    joined = values[stop - 1]
+    for i in range(stop - 2, start - 1, -1):
+        joined = _intern_continuation(fsm, -1 - values[i], joined)
+        if joined < 0:
+            return joined
+    return joined
+
+
+@helper("int64(int64[::1], int64[::1], int64)")
+def _join(fsm, values, end):
+    """The join of continuations that are no joins, of which there are some, or a signal."""
+    outlined()
+    positions = view_i32(fsm[C_CONT_POSITION])
+    parents = view_i32(fsm[C_CONT_PARENT])
+    # By position, then by parent: what returns to one place stands together.
+    for i in range(end):
+        if values[i] == CONTINUATION_END:
+            values[i] = _END_POSITION << 32
+        else:
+            values[i] = (int(positions[values[i]]) << 32) | parents[values[i]]
+    end = _sort(values, 0, end)
+    members = 0
+    i = 0
+    while i < end:
+        position = values[i] >> 32
+        parent = values[i] & 0xFFFFFFFF
+        j = i + 1
+        while j < end and values[j] >> 32 == position:
+            j += 1
+        if j - i > 1:
+            work = end
+            for k in range(i, j):
+                work = _flatten(fsm, values, work, values[k] & 0xFFFFFFFF)
+                if work < 0:
+                    return work
+            work = _sort(values, end, work)
+            parent = _chain(fsm, values, end, work)
+            if parent < 0:
+                return parent
+        if position == _END_POSITION:
+            member = CONTINUATION_END
+        else:
+            member = _intern_continuation(fsm, position, parent)
+        if member < 0:
+            return member
+        values[members] = member
+        members += 1
+        i = j
+    members = _sort(values, 0, members)
+    return _chain(fsm, values, 0, members)
+
+
+@helper("int64(int64[::1], int64, int64)")
+def _join_pair(fsm, one, other):
+    """The join of two continuations, or a signal."""
+    values = view_i64(view_i64(fsm[C_SCRATCH])[X_JOIN])
+    end = _flatten(fsm, values, 0, one)
+    if end >= 0:
+        end = _flatten(fsm, values, end, other)
+    return end if end < 0 else _join(fsm, values, end)
+
+
+@helper("int64(int64[::1], int64[::1], int64[::1], int64)")
+def _join_threads(fsm, keys, counters, size):
+    """Make threads one that differ only in their continuations -> the set's size, or a signal."""
+    values = view_i64(view_i64(fsm[C_SCRATCH])[X_JOIN])
+    joined = 0
+    i = 0
+    while i < size:
+        state = keys[i] >> 32
+        alike = True
+        j = i + 1
+        while j < size and keys[j] >> 32 == state:
+            alike = alike and counters[j] == counters[i]
+            j += 1
+        if alike and j - i > 1:
+            end = 0
+            for k in range(i, j):
+                end = _flatten(fsm, values, end, keys[k] & 0xFFFFFFFF)
+                if end < 0:
+                    return end
+            continuation = _join(fsm, values, end)
+            if continuation < 0:
+                return continuation
+            keys[joined] = (state << 32) | continuation
+            counters[joined] = counters[i]
+            joined += 1
+        else:
+            for k in range(i, j):
+                keys[joined] = keys[k]
+                counters[joined] = counters[k]
+                joined += 1
+        i = j
+    return joined
+
+
 @helper("int64(int64[::1], int64[::1], int64[::1], int64)")
 def _intern_config(fsm, keys, counters, size):
-    """Sort, deduplicate and number a thread set, or a signal."""
+    """Sort, deduplicate, join and number a thread set, or a signal."""
     outlined()
     if size == 0:
         return CONFIG_DEAD
@@ -333,6 +487,12 @@ def _intern_config(fsm, keys, counters, size):
             counters[unique] = counters[i]
             unique += 1
     size = unique
+    for i in range(1, size):
+        if keys[i] >> 32 == keys[i - 1] >> 32:
+            size = _join_threads(fsm, keys, counters, size)
+            if size < 0:
+                return size
+            break
     digest = _digest(keys, counters, 0, size)
     starts = view_i32(fsm[C_CONFIG_START])
     sizes = view_i32(fsm[C_CONFIG_SIZE])
@@ -389,12 +549,50 @@ def _closure(fsm, continuation):
     closures = view_i32(fsm[C_CONT_CLOSURE])
     if closures[continuation] != CONFIG_UNKNOWN:
         return closures[continuation]
+    positions = view_i32(fsm[C_CONT_POSITION])
+    parents = view_i32(fsm[C_CONT_PARENT])
+    if positions[continuation] >= 0:
+        return _plain_closure(fsm, continuation)
+    # Of a join: first those of its members, which use the same buffers.
+    member = continuation
+    while positions[member] < 0:
+        closure = _plain_closure(fsm, -1 - positions[member])
+        if closure < 0:
+            return closure
+        member = parents[member]
+    closure = _plain_closure(fsm, member)
+    if closure < 0:
+        return closure
+    scratch = view_i64(fsm[C_SCRATCH])
+    keys = view_i64(scratch[X_CLOSE_KEY])
+    counters = view_i64(scratch[X_CLOSE_COUNTER])
+    size = _append_threads(fsm, closure, keys, counters, 0)
+    member = continuation
+    while size >= 0 and positions[member] < 0:
+        size = _append_threads(fsm, closures[-1 - positions[member]], keys, counters, size)
+        member = parents[member]
+    if size < 0:
+        return size
+    config = _intern_config(fsm, keys, counters, size)
+    if config >= 0:
+        closures[continuation] = config
+    return config
+
+
+@helper("int64(int64[::1], int64)")
+def _plain_closure(fsm, continuation):
+    """The same for a continuation that is no join."""
+    outlined()
+    closures = view_i32(fsm[C_CONT_CLOSURE])
+    if closures[continuation] != CONFIG_UNKNOWN:
+        return closures[continuation]
     scratch = view_i64(fsm[C_SCRATCH])
     keys = view_i64(scratch[X_CLOSE_KEY])
     counters = view_i64(scratch[X_CLOSE_COUNTER])
     stack = view_i64(scratch[X_STACK])
     visited = view_i64(scratch[X_VISITED])
     stamps = view_i64(scratch[X_STAMPS])
+    calls = view_i64(scratch[X_CALLS])
     visited_mask = scratch[X_VISITED_MASK]
     capacity = scratch[X_CAPACITY]
     scratch[X_STAMP] += 1
@@ -432,9 +630,26 @@ def _closure(fsm, continuation):
         seen += 1
         position = item >> 32
         parent = item & 0xFFFFFFFF
+        if position < 0:  # a join
+            if height + 2 > capacity or seen + 1 > capacity:
+                return _signal(fsm, SIGNAL_GROW, GROW_SCRATCH)
+            other = -1 - position
+            if parent == CONTINUATION_END or other == CONTINUATION_END:
+                if size + 1 > capacity:
+                    return _signal(fsm, SIGNAL_GROW, GROW_SCRATCH)
+                keys[size] = 0
+                counters[size] = 0
+                size += 1
+            if parent != CONTINUATION_END:
+                stack[height] = (int(positions[parent]) << 32) | parents[parent]
+                height += 1
+            if other != CONTINUATION_END:
+                stack[height] = (int(positions[other]) << 32) | parents[other]
+                height += 1
+            continue
         first = edge_start[position]
         count = edge_count[position]
-        if size + count + 1 > capacity or height + count + 1 > capacity or seen + 1 > capacity:
+        if size + count + 1 > capacity or height + count + 1 > capacity or seen + count > capacity:
             return _signal(fsm, SIGNAL_GROW, GROW_SCRATCH)
         # Backwards, so that the first alternative is popped first.
         for edge in range(first + count - 1, first - 1, -1):
@@ -456,6 +671,24 @@ def _closure(fsm, continuation):
                 start = rule_start[rule]
                 if start < 0:
                     return _signal(fsm, SIGNAL_RULE, rule)
+                if seen > _FEW_ITEMS:
+                    # A rule that is called on many ways returns to the join of them: walked
+                    # again as that grows, but not once for each combination of ways.
+                    call = _mix(-1 - rule) & visited_mask
+                    while stamps[call] == stamp and visited[call] != -1 - rule:
+                        call = (call + 1) & visited_mask
+                    if stamps[call] == stamp:
+                        returns = _join_pair(fsm, calls[call], after)
+                        if returns < 0:
+                            return returns
+                        if returns == calls[call]:
+                            continue
+                        after = returns
+                    else:
+                        stamps[call] = stamp
+                        visited[call] = -1 - rule
+                        seen += 1
+                    calls[call] = after
                 stack[height] = (start << 32) | after
                 height += 1
         if final[position] & POSITION_FINAL:

@@ -174,12 +174,13 @@ class VocabularyTables:
         """Make the closure and step buffers hold ``capacity`` threads."""
         scratch = self.scratch
         for slot in (
-            L.X_STEP_KEY, L.X_STEP_COUNTER, L.X_CLOSE_KEY, L.X_CLOSE_COUNTER, L.X_STACK,
+            L.X_STEP_KEY, L.X_STEP_COUNTER, L.X_CLOSE_KEY, L.X_CLOSE_COUNTER, L.X_STACK, L.X_JOIN,
         ):  # fmt: skip
             scratch.allocate(slot, capacity, np.int64)
         table = 1 << (2 * capacity - 1).bit_length()
         scratch.allocate(L.X_VISITED, table, np.int64)
         scratch.allocate(L.X_STAMPS, table, np.int64)
+        scratch.allocate(L.X_CALLS, table, np.int64)
         scratch.block[L.X_VISITED_MASK] = table - 1
         scratch.block[L.X_CAPACITY] = capacity
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from jsonschema.validators import Draft202012Validator
 
 import maskwright as mw
+from maskwright.decoding.constraints import constraint_of
 from maskwright.fsm.token_fsm import TokenFSM
 from maskwright.grammar.json_schema.dialects import EVERY_KEYWORD
 
@@ -177,8 +178,6 @@ def test_whatever_the_masks_allow_to_the_end_is_valid(schema: Any, source: Any) 
     fsm = compiled(schema)
     assume(fsm is not None)
     assert fsm is not None
-    checker = Draft202012Validator.FORMAT_CHECKER
-    validator = Draft202012Validator(schema, format_checker=checker)
     matcher = fsm.matcher()
     for length in range(400):
         if matcher.is_accepting() and (length > 40 or source.random() < 0.3):
@@ -193,6 +192,7 @@ def test_whatever_the_masks_allow_to_the_end_is_valid(schema: Any, source: Any) 
     assume(matcher.is_accepting() or matcher.is_done)
     text = fsm.vocabulary.join(matcher.tokens).decode()
     try:
-        assert validator.is_valid(json.loads(text)), text
+        # With exact decimals: 1.0000000000000001 is no integer.
+        constraint_of(schema=schema).value(text)
     except RecursionError:
         assume(False)

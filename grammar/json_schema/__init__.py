@@ -23,6 +23,7 @@ keywords        one subschema's keywords -> canonical form
 quick_look      is a subschema plainly inhabited?
 questions       questions that depend on each other, on one explicit stack
 distinct        are enough different items left?
+key_pieces      the keys of an object, by the subschemas that they are subject to
 array_items     which items may come next in an array that counts
 inhabitants     which canonical forms hold a value
 normalize       subschemas -> canonical forms; which of them hold a value

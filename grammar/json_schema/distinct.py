@@ -10,6 +10,8 @@ found with augmenting paths). Items that need not be there never stand in the wa
 from __future__ import annotations
 
 from collections.abc import Iterable
+from heapq import heappop, heappush
+from itertools import count as numbers_from
 from itertools import product
 from math import ceil, floor
 from typing import Any
@@ -28,6 +30,11 @@ __all__ = ["DistinctItems"]
 
 _MOST_LISTED = 4096
 """Arrays that are looked at to list those of one kind, objects of one kind that are listed."""
+
+
+_NOWHERE: frozenset[Term] = frozenset()
+_ENDLESS: Value = ("endless", "")
+"""Stands for one of endlessly many values."""
 
 
 class DistinctItems:
@@ -122,8 +129,15 @@ class DistinctItems:
 
     # ------------------------------------------------------------------ domains
 
-    def domain(self, term: Term, most: int) -> Steps:
-        """The values of a term, ``None`` if they are more than ``most``."""
+    def domain(self, term: Term, most: int, inside: frozenset[Term] = _NOWHERE) -> Steps:
+        """The values of a term, ``None`` if they are more than ``most``.
+
+        Args:
+            inside: what this term is a part of. A value inside one of its own kind: endlessly many.
+        """
+        if term in inside:
+            return None
+        inside |= {term}
         normal = yield Goal(Kind.FORM, term, False)
         if self._is_endless(normal):
             return None
@@ -150,12 +164,12 @@ class DistinctItems:
                 return None
             values.update(("string", text) for text in strings)
         for array in normal.arrays:
-            arrays = yield from self._arrays(array, most)
+            arrays = yield from self._arrays(array, most, inside)
             if arrays is None:
                 return None
             values |= arrays
         for node in normal.objects:
-            objects = yield from self._objects(node, most)
+            objects = yield from self._objects(node, most, inside)
             if objects is None:
                 return None
             values |= objects
@@ -182,45 +196,17 @@ class DistinctItems:
             found = (i * step for i in range(first, last + 1) if part.contains(i * step))
         return {("number", exact(value)) for value in found}
 
-    def _arrays(self, node: ArrayNode, most: int) -> Steps:
-        longest = node.max
-        if longest is None:
-            if not node.unique:
-                return None
-            rest = yield from self.domain(node.rest, most)
-            if rest is None:
-                return None
-            # Items that differ: no more than there are values.
-            longest = len(node.prefix) + len(rest)
-        domains: list[list[Value]] = []
-        # For each count and place, which of the values are hits.
-        hits: list[list[frozenset[Value]]] = [[] for _ in node.counts]
-        for i in range(longest):
-            domain = yield from self.domain(node.item(i), most)
-            if domain is None:
-                return None
-            if not domain:
-                break
-            domains.append(list(domain))
-            for count, found in zip(node.counts, hits, strict=True):
-                term = self._algebra.conjoin((node.item(i), count.term))
-                hit = yield from self.domain(term, len(domain))
-                found.append(hit if i >= count.start else frozenset())
-        return self._listed(node, domains, hits, most)
-
-    def _listed(
-        self,
-        node: ArrayNode,
-        domains: list[list[Value]],
-        hits: list[list[frozenset[Value]]],
-        most: int,
-    ) -> set[Value] | None:
-        """The arrays with an item of each of the first domains; ``None``: more than ``most``."""
+    def _arrays(self, node: ArrayNode, most: int, inside: frozenset[Term]) -> Steps:
+        """Those first that lack the fewest items, until there are too many arrays."""
         values: set[Value] = set()
-        pending: list[tuple[Value, ...]] = [()]
+        ties = numbers_from()
+        first = self._items.first(node)
+        pending: list[tuple[int, int, State, tuple[Value, ...]]] = [(0, next(ties), first, ())]
+        # With an item of endlessly many, one way to complete the array is enough.
+        endless: set[State] = set()
         looked_at = 0
         while pending:
-            chosen = pending.pop()
+            _, _, state, chosen = heappop(pending)
             looked_at += 1
             if looked_at > _MOST_LISTED:
                 raise LimitError(
@@ -229,23 +215,24 @@ class DistinctItems:
                     allowed=_MOST_LISTED,
                     actual=looked_at,
                 )
-            counted = [sum(value in of[place] for place, value in enumerate(chosen)) for of in hits]
-            pairs = list(zip(node.counts, counted, strict=True))
-            if any(count.most is not None and n > count.most for count, n in pairs):
-                continue
-            if len(chosen) >= node.min and all(count.least <= n for count, n in pairs):
+            is_endless = _ENDLESS in chosen
+            if state.is_complete:
                 values.add(("array", chosen))
-                if len(values) > most:
+                if is_endless or len(values) > most:
                     return None
-            if len(chosen) < len(domains):
-                pending += [
-                    (*chosen, value)
-                    for value in domains[len(chosen)]
-                    if not (node.unique and value in chosen)
-                ]
+            for term, after in self._items.steps(node, state):
+                if is_endless and after in endless:
+                    continue
+                domain = yield from self.domain(term, most + len(chosen), inside)
+                lacking = after.least + sum(least for _, least, _ in after.pending)
+                for value in (_ENDLESS,) if domain is None else domain:
+                    if value is _ENDLESS or not (node.unique and value in chosen):
+                        if is_endless or value is _ENDLESS:
+                            endless.add(after)
+                        heappush(pending, (lacking, next(ties), after, (*chosen, value)))
         return values
 
-    def _objects(self, node: ObjectNode, most: int) -> Steps:
+    def _objects(self, node: ObjectNode, most: int, inside: frozenset[Term]) -> Steps:
         if not node.is_closed or node.obligations:
             return None
         choices: list[list[tuple[str, Value] | None]] = []
@@ -253,7 +240,7 @@ class DistinctItems:
         for name, term in sorted(node.named):
             if term is FALSE:
                 continue
-            domain = yield from self.domain(term, most)
+            domain = yield from self.domain(term, most, inside)
             if domain is None:
                 return None
             some: list[tuple[str, Value] | None] = [(name, value) for value in domain]

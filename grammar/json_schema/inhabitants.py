@@ -4,8 +4,9 @@ The methods are generators that yield the questions they depend on (:mod:`.quest
 the answers sent in; they hold no state, so no depth of schema matters. An object holds a value
 if each required property does; arrays are :mod:`.array_items` and :mod:`.distinct`.
 
-Obligations of objects ("some property violates S") are not looked at: the rules refuse those
-that cannot be met. So an answer yes may be wrong there, an answer no never is.
+Obligations of objects ("some property violates S") are looked at one by one. That they can be met
+together is left to the rules, which refuse those that cannot. So an answer yes may be wrong there,
+an answer no never is.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from .algebra import Algebra
 from .array_items import ArrayItems
 from .distinct import DistinctItems
+from .key_pieces import concerned_keys, pieces_of
 from .nodes import TRUE, ArrayNode, Normal, ObjectNode, Term
 from .questions import Goal, Kind, Steps
 
@@ -77,6 +79,10 @@ class Inhabitants:
                 answer = yield Goal(Kind.INHABITED, term, loose)
                 if not answer:
                     return False
+        if node.obligations and node.names is TRUE:
+            answer = yield from self._can_oblige(node, loose)
+            if not answer:
+                return False
         lacking = node.min - len(node.required)
         if lacking <= 0:
             return True
@@ -99,6 +105,26 @@ class Inhabitants:
             if answer:
                 return True
         return False
+
+    def _can_oblige(self, node: ObjectNode, loose: bool) -> Steps:
+        """Whether each obligation by itself can be met by some member."""
+        algebra = self._algebra
+        pieces = None
+        for i, obligation in enumerate(node.obligations):
+            candidates = [term for key, term in node.named if algebra.concerns(obligation, key)]
+            if not node.is_closed and not (node.shut and not node.layers):
+                if pieces is None:
+                    concerned = [concerned_keys(algebra, other) for other in node.obligations]
+                    pieces = pieces_of(algebra, node, concerned)
+                candidates += [term for term, concerns in pieces if i in concerns]
+            for term in candidates:
+                met = algebra.conjoin((term, obligation.term))
+                answer = yield Goal(Kind.INHABITED, met, loose)
+                if answer:
+                    break
+            else:
+                return False
+        return True
 
 
 def subsets(items: list[Any]) -> list[tuple[Any, ...]]:

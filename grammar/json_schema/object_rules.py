@@ -44,10 +44,11 @@ from ..ir import (
     UndeclaredKey,
 )
 from .inhabitants import subsets
+from .key_pieces import Obliged
 from .nodes import TRUE, ObjectNode, Term
 from .normalize import Normalizer
 from .scalars import StringPart
-from .undeclared_keys import Atom, Obliged, UndeclaredKeys
+from .undeclared_keys import Atom, UndeclaredKeys
 from .whitespace import Punctuation
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class ObjectRules:
         )
         # Objects with tails by number: the number stands in the key, a node is costly to hash.
         self._objects: list[_Members] = []
-        self._numbers: dict[tuple[ObjectNode, bool], int] = {}
+        self._numbers: dict[tuple[ObjectNode, Differ], int] = {}
         self._is_ordered = normalizer.options.property_order == "schema"
 
     def any_object(self) -> Expr:

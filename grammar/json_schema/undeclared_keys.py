@@ -6,23 +6,17 @@ key can match and each set of obligations that it can meet, all declared names t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from ...errors import LimitError
 from ..automata.dfa import CharDFA
 from ..ir import Expr, StringLexeme, UndeclaredKey
-from .nodes import TRUE, KeyObligation, Layer, ObjectNode, Term
+from .key_pieces import Obliged, concerned_keys, pieces_of
+from .nodes import TRUE, KeyObligation, ObjectNode, Term
 from .normalize import Normalizer
 from .scalars import StringPart
 
-__all__ = ["Atom", "Obliged", "UndeclaredKeys"]
-
-Obliged: TypeAlias = frozenset[int]
-"""Obligations of a node by index."""
-
-Conjoin: TypeAlias = Callable[[Iterable[Term]], Term]
+__all__ = ["Atom", "UndeclaredKeys"]
 
 _NONE: Obliged = frozenset()
 _MOST_LISTED = 200
@@ -66,20 +60,7 @@ class UndeclaredKeys:
                 return ()
             return (Atom(UndeclaredKey(declared), term, _NONE),)
 
-        # Pieces: keys (``None`` for all), the patterns they match, the obligations they meet.
-        pieces: list[tuple[CharDFA | None, frozenset[str | int]]] = [(None, frozenset())]
-        for pattern in dict.fromkeys(p for layer in node.layers for p, _ in layer.patterns):
-            pieces = _split(pieces, pattern, self._language(pattern))
-        for i, obligation in enumerate(node.obligations):
-            pieces = _split(pieces, i, self._concerned(obligation))
-        merged: dict[tuple[Term, Obliged], CharDFA | None] = {}
-        for keys, labels in pieces:
-            term = conjoin(_of_piece(conjoin, layer, labels) for layer in node.layers)
-            what = term, frozenset(label for label in labels if isinstance(label, int))
-            if what in merged:
-                seen = merged[what]
-                keys = None if seen is None or keys is None else seen.union(keys)
-            merged[what] = keys
+        merged = pieces_of(self._algebra, node, [self._concerned(o) for o in node.obligations])
         names: tuple[StringPart, ...] | None = None
         if node.names is not TRUE:
             names = self._normalizer.normal(node.names).strings
@@ -104,18 +85,9 @@ class UndeclaredKeys:
                     atoms.append(Atom(StringLexeme(language), term, concerns))
         return tuple(atoms)
 
-    def _language(self, pattern: str) -> CharDFA:
-        return self._languages.string(StringPart(languages=frozenset((("pattern", pattern),))))
-
     def _concerned(self, obligation: KeyObligation) -> CharDFA:
         """The keys that can meet an obligation."""
-        keys = CharDFA.any_text()
-        if obligation.pattern is not None:
-            keys = self._language(obligation.pattern)
-        for pattern in obligation.unmatched:
-            keys = keys.difference(self._language(pattern))
-        if obligation.declared:
-            keys = keys.difference(CharDFA.from_strings(obligation.declared))
+        keys = concerned_keys(self._algebra, obligation)
         if obligation.names is not TRUE:
             named = CharDFA.never()
             for part in self._normalizer.normal(obligation.names).strings:
@@ -138,23 +110,3 @@ class UndeclaredKeys:
             return UndeclaredKey(key.declared | taken)
         assert isinstance(key, StringLexeme)
         return StringLexeme(key.language.difference(CharDFA.from_strings(taken))) if taken else key
-
-
-def _split(
-    pieces: list[tuple[CharDFA | None, frozenset[str | int]]], label: str | int, language: CharDFA
-) -> list[tuple[CharDFA | None, frozenset[str | int]]]:
-    """Each piece inside and outside of a language, the inside labelled; without empty ones."""
-    result: list[tuple[CharDFA | None, frozenset[str | int]]] = []
-    for keys, labels in pieces:
-        inside = language if keys is None else keys.intersect(language)
-        outside = language.complement() if keys is None else keys.difference(language)
-        if not inside.is_empty:
-            result.append((None if inside.is_universal else inside, labels | {label}))
-        if not outside.is_empty:
-            result.append((outside, labels))
-    return result
-
-
-def _of_piece(conjoin: Conjoin, layer: Layer, labels: frozenset[str | int]) -> Term:
-    found = [term for pattern, term in layer.patterns if pattern in labels]
-    return conjoin(found) if found else layer.additional

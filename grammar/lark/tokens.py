@@ -158,32 +158,38 @@ class Tokens:
                     arcs[key] = (
                         language if known is None else known.union(language, limits=self._limits)
                     )
-        limits = self._limits
         for middle in order:
-            loop = arcs.pop((middle, middle), None)
-            into = [(a, words) for (a, b), words in arcs.items() if b == middle]
-            out = [(b, words) for (a, b), words in arcs.items() if a == middle]
-            star = None if loop is None else loop.star(limits=limits, culprit="%ignore")
-            for a, before in into:
-                if star is not None:
-                    before = before.concat(star, limits=limits, culprit="%ignore")
-                for b, after in out:
-                    words = before.concat(after, limits=limits, culprit="%ignore")
-                    known = arcs.get((a, b))
-                    arcs[a, b] = words if known is None else known.union(words, limits=limits)
-            if star is not None:
-                arcs[middle, middle] = star
-                for a, before in into:
-                    arcs[a, middle] = before.concat(star, limits=limits, culprit="%ignore")
-                for b, after in out:
-                    words = star.concat(after, limits=limits, culprit="%ignore")
-                    known = arcs.get((middle, b))
-                    arcs[middle, b] = words if known is None else known.union(words, limits=limits)
+            self._pass_through(arcs, middle)
         found: dict[int, CharDFA] = {start: nothing}
         for (a, b), words in arcs.items():
             if a == start:
                 self._merge(found, b, words)
         return [(language, after) for after, language in found.items()]
+
+    def _pass_through(self, arcs: dict[tuple[int, int], CharDFA], middle: int) -> None:
+        """Add the paths that go through a context."""
+
+        def joined(before: CharDFA, after: CharDFA) -> CharDFA:
+            return before.concat(after, limits=self._limits, culprit="%ignore")
+
+        def add(start: int, end: int, words: CharDFA) -> None:
+            known = arcs.get((start, end))
+            arcs[start, end] = words if known is None else known.union(words, limits=self._limits)
+
+        loop = arcs.pop((middle, middle), None)
+        into = [(start, words) for (start, end), words in arcs.items() if end == middle]
+        out = [(end, words) for (start, end), words in arcs.items() if start == middle]
+        if loop is not None:
+            loop = loop.star(limits=self._limits, culprit="%ignore")
+            add(middle, middle, loop)
+            out = [(end, joined(loop, words)) for end, words in out]
+            for end, words in out:
+                add(middle, end, words)
+        for start, before in into:
+            for end, after in out:
+                add(start, end, joined(before, after))
+            if loop is not None:
+                add(start, middle, joined(before, loop))
 
 
 def _first(terminal: Terminal) -> CharSet:
