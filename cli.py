@@ -10,13 +10,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .errors import GrammarError, LimitError, UnsatisfiableError
 
 if TYPE_CHECKING:
+    from .grammar.ir import Grammar
     from .grammar.json_schema import JsonOptions
     from .grammar.report import Report, Severity
 
@@ -64,7 +66,8 @@ def _add_check(commands: Any) -> None:
         help="report what of a schema or grammar is enforced, and what is wrong with it",
         description=(
             "For each file: what is enforced and what is not, with the place of each finding, "
-            "and a size estimate. Files named *.gbnf are GBNF grammars, all others JSON Schemas."
+            "and a size estimate. Files named *.gbnf are GBNF grammars, *.lark are Lark's (read "
+            "with its dynamic lexer), all others JSON Schemas."
         ),
         epilog="Exit status: 0 if every file can be served, 1 if not, 2 for wrong usage.",
     )
@@ -83,13 +86,18 @@ def _add_check(commands: Any) -> None:
 
 
 def _check(chosen: argparse.Namespace) -> int:
+    from .grammar.gbnf import gbnf_grammar
+    from .grammar.lark import lark_grammar
+
     options = _json_options(chosen)
     registry = _registry(chosen.refers_to)
     reports: dict[str, Report] = {}
     for name in chosen.files:
         text = _read(name)
         if name.endswith(".gbnf"):
-            reports[name] = _gbnf_report(text)
+            reports[name] = _grammar_report(partial(gbnf_grammar, text))
+        elif name.endswith(".lark"):
+            reports[name] = _grammar_report(partial(lark_grammar, text, source_path=name))
         else:
             reports[name] = _schema_report(text, options, registry)
     if chosen.json:
@@ -116,8 +124,7 @@ def _schema_report(text: str, options: JsonOptions, registry: Any) -> Report:
     return check_schema(schema, options=options, registry=registry)
 
 
-def _gbnf_report(text: str) -> Report:
-    from .grammar.gbnf import gbnf_grammar
+def _grammar_report(make: Callable[[], Grammar]) -> Report:
     from .grammar.report import Finding, Report, Status, measure
 
     errors: list[Finding] = []
@@ -136,7 +143,7 @@ def _gbnf_report(text: str) -> Report:
 
     size = None
     try:
-        size = measure(gbnf_grammar(text), lambda _, error: found(error))
+        size = measure(make(), lambda _, error: found(error))
     except (GrammarError, LimitError) as error:
         found(error)
     return Report(tuple(errors), size)

@@ -23,6 +23,7 @@ from ..grammar import ir
 from ..grammar.automata.dfa import CharDFA
 from ..grammar.gbnf import gbnf_grammar
 from ..grammar.json_schema import JsonOptions, JsonSchemaGrammar, check_schema
+from ..grammar.lark import LarkLexer, lark_grammar
 from ..grammar.regex import fullmatch_language
 from ..grammar.report import Finding, Report
 from ..grammar.static import StaticGrammar
@@ -203,6 +204,40 @@ class Compiler:
             UnsatisfiableError: no text matches.
         """
         return self.grammar(gbnf_grammar(text, root, limits=self.limits))
+
+    def lark(
+        self,
+        text: str,
+        start: str = "start",
+        *,
+        lexer: LarkLexer = "dynamic",
+        import_paths: Sequence[Any] = (),
+        source_path: str | None = None,
+    ) -> TokenFSM:
+        """Texts that Lark parses with a grammar in its language.
+
+        Args:
+            text: the grammar.
+            start: the rule to start with.
+            lexer: how Lark finds the terminals of a text, see :mod:`maskwright.grammar.lark`.
+            import_paths: where ``%import`` looks for grammars, as Lark's option.
+            source_path: the grammar's own path, for its relative imports.
+
+        Raises:
+            GrammarError: Lark does not take the grammar, with line and column where it says so;
+                or a terminal cannot be enforced, e.g. because of a backreference.
+            UnsatisfiableError: no text matches.
+        """
+        return self.grammar(
+            lark_grammar(
+                text,
+                start,
+                lexer=lexer,
+                import_paths=import_paths,
+                source_path=source_path,
+                limits=self.limits,
+            )
+        )
 
     @property
     def nbytes(self) -> int:

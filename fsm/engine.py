@@ -179,6 +179,7 @@ from .layout import (
     X_CLOSE_KEY,
     X_IDS,
     X_JOIN,
+    X_QUEUE,
     X_STACK,
     X_STAMP,
     X_STAMPS,
@@ -592,7 +593,8 @@ def _plain_closure(fsm, continuation):
     stack = view_i64(scratch[X_STACK])
     visited = view_i64(scratch[X_VISITED])
     stamps = view_i64(scratch[X_STAMPS])
-    calls = view_i64(scratch[X_CALLS])
+    calls = view_i64(scratch[X_CALLS])  # twice the join, and whether the rule is in the queue
+    queue = view_i64(scratch[X_QUEUE])
     visited_mask = scratch[X_VISITED_MASK]
     capacity = scratch[X_CAPACITY]
     scratch[X_STAMP] += 1
@@ -611,8 +613,16 @@ def _plain_closure(fsm, continuation):
     size = 0
     seen = 0
     height = 1
+    queued = 0
+    walked = 0
     stack[0] = (positions[continuation] << 32) | parents[continuation]
-    while height > 0:
+    while height > 0 or walked < queued:
+        if height == 0:
+            call = queue[walked]
+            walked += 1
+            calls[call] &= ~1
+            stack[0] = (int(rule_start[-1 - visited[call]]) << 32) | (calls[call] >> 1)
+            height = 1
         height -= 1
         item = stack[height]
         # The visited table and the stack share one capacity; the table is twice as large.
@@ -672,23 +682,31 @@ def _plain_closure(fsm, continuation):
                 if start < 0:
                     return _signal(fsm, SIGNAL_RULE, rule)
                 if seen > _FEW_ITEMS:
-                    # A rule that is called on many ways returns to the join of them: walked
-                    # again as that grows, but not once for each combination of ways.
+                    # Called on many ways, a rule returns to the join of them. It is walked
+                    # when all else is, and again if that grows: not once for each way.
                     call = _mix(-1 - rule) & visited_mask
                     while stamps[call] == stamp and visited[call] != -1 - rule:
                         call = (call + 1) & visited_mask
                     if stamps[call] == stamp:
-                        returns = _join_pair(fsm, calls[call], after)
+                        returns = _join_pair(fsm, calls[call] >> 1, after)
                         if returns < 0:
                             return returns
-                        if returns == calls[call]:
+                        if returns == calls[call] >> 1:
                             continue
-                        after = returns
+                        waits = calls[call] & 1
+                        calls[call] = (returns << 1) | 1
+                        if waits:
+                            continue
                     else:
                         stamps[call] = stamp
                         visited[call] = -1 - rule
+                        calls[call] = (after << 1) | 1
                         seen += 1
-                    calls[call] = after
+                    if queued + 1 > capacity:
+                        return _signal(fsm, SIGNAL_GROW, GROW_SCRATCH)
+                    queue[queued] = call
+                    queued += 1
+                    continue
                 stack[height] = (start << 32) | after
                 height += 1
         if final[position] & POSITION_FINAL:

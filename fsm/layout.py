@@ -121,8 +121,9 @@ X_WALK_CONFIG: Final = 11  # int32[nodes]: where they lead: a configuration, or 
 X_WALK_CONTINUATION: Final = 12  # int32[nodes]: … and that state's continuation
 X_IDS: Final = 13  # int32[5 * size + …]
 X_JOIN: Final = 14  # int64[capacity]: continuations being joined
-X_CALLS: Final = 15  # int64[2^k], beside X_VISITED: what a rule called there returns to
-X_SLOTS: Final = 16
+X_CALLS: Final = 15  # int64[2^k], beside X_VISITED: see _plain_closure
+X_QUEUE: Final = 16  # int64[capacity]
+X_SLOTS: Final = 17
 
 # --- state codes ---------------------------------------------------------------------------
 # All that a step needs to know of a state is one integer, so that it costs one cache miss.

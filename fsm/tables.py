@@ -175,6 +175,7 @@ class VocabularyTables:
         scratch = self.scratch
         for slot in (
             L.X_STEP_KEY, L.X_STEP_COUNTER, L.X_CLOSE_KEY, L.X_CLOSE_COUNTER, L.X_STACK, L.X_JOIN,
+            L.X_QUEUE,
         ):  # fmt: skip
             scratch.allocate(slot, capacity, np.int64)
         table = 1 << (2 * capacity - 1).bit_length()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...errors import LimitError
+from ...errors import LimitError, UnsatisfiableError
 from ...limits import Limits
 from ..ir import NOTHING, Choice, Expr, Key, Ref
 from ..ir import Sequence as IrSequence
@@ -120,6 +120,7 @@ def expanded(
     """The rules over texts, and the start.
 
     Raises:
+        UnsatisfiableError: no text matches.
         LimitError: too many contexts.
     """
     chart = _Chart(rules, tokens, CHART_ITEMS * limits.alternatives)
@@ -141,8 +142,13 @@ def expanded(
             result[rule, context, after] = _Body(rules, tokens, chart, result).of(
                 rule, context, after
             )
+    if not options:
+        raise UnsatisfiableError(
+            f"the rule {rules.start!r} matches no text: its rules never come to an end, or a "
+            "lexer never finds its terminals one after the other"
+        )
     start: Key = "text"
-    result[start] = Choice(tuple(options)) if options else Choice(())
+    result[start] = options[0] if len(options) == 1 else Choice(tuple(options))
     return result, start
 
 

@@ -6,11 +6,12 @@ what comes out is its rules without operators, and its terminals as patterns.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import lark
-from lark.exceptions import LarkError, UnexpectedInput
+from lark.exceptions import LarkError, UnexpectedToken
 from lark.grammar import Terminal as LarkTerminal
 from lark.lexer import PatternStr
 
@@ -23,9 +24,10 @@ from ..regex.tree import is_plain
 from .expansion import Rules
 from .tokens import Terminal
 
-__all__ = ["LarkLexer", "load"]
+__all__ = ["LEXERS", "LarkLexer", "load"]
 
 LarkLexer = Literal["dynamic", "dynamic_complete"]
+LEXERS = get_args(LarkLexer)
 
 
 def load(
@@ -51,15 +53,8 @@ def load(
             import_paths=list(import_paths),
             source_path=source_path,
         )
-    except UnexpectedInput as error:
-        raise GrammarError(
-            f"the Lark grammar cannot be read: {_first_line(error)}",
-            line=error.line,
-            column=error.column,
-            excerpt=error.get_context(text).rstrip("\n"),
-        ) from error
-    except (LarkError, OSError, KeyError, ValueError) as error:
-        raise GrammarError(f"the Lark grammar is not valid: {error}") from error
+    except Exception as error:  # also what Lark does not raise on purpose
+        raise _grammar_error(text, start, error) from error
     bodies: dict[str, list[tuple[str, ...]]] = {}
     used: dict[str, str] = {}
     for rule in made.rules:
@@ -72,37 +67,87 @@ def load(
     for name, user in used.items():
         if name not in patterns:
             raise GrammarError(
-                f"the terminal {name} of rule {user!r} is only declared, by %declare; a terminal "
-                "that a lexer makes up has no text to generate: define it, or take it out"
+                f"the terminal {name} of rule {str(user)!r} is only declared, by %declare; a "
+                "terminal that a lexer makes up has no text to generate: define it, or take it out",
+                **_place(text, *_found(text, name)),
             )
     ignored = list(dict.fromkeys(made.ignore_tokens))
     terminals = {
-        name: _terminal(name, patterns[name], lexer, name in ignored, limits)
+        name: _terminal(text, name, patterns[name], lexer, name in ignored, limits)
         for name in [*used, *ignored]
     }
     return Rules(bodies, terminals, ignored, start)
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+_POSITION = re.compile(r"\bat line (\d+),? column (\d+)")
+_QUOTED = re.compile(r"'(\w+)'")
+
+
+def _grammar_error(text: str, start: str, error: Exception) -> GrammarError:
+    """What Lark says, with the place in the text if it can be told."""
+    if f"NonTerminal({start!r})" in str(error):
+        return GrammarError(
+            f"the Lark grammar has no rule {start!r} to start with; define it, or name another one"
+        )
+    if hasattr(error, "pattern"):  # of the module re or regex; Lark does not say in which terminal
+        where = _found(text, str(error.pattern)) if error.pattern else (0, 0)
+        return GrammarError(
+            f"a pattern of the Lark grammar is not valid: {error}", **_place(text, *where)
+        )
+    message = str(error).partition("\n")[0]
+    position = _POSITION.search(message)
+    if position is not None:
+        line, column = int(position[1]), int(position[2])
+        message = message[: position.start()].rstrip(" ,")
+    else:
+        name = _QUOTED.search(message)
+        line, column = _found(text, name[1]) if name else (0, 0)
+    if isinstance(error, UnexpectedToken):
+        message += f"; expected one of {', '.join(sorted(error.accepts or error.expected))}"
+    elif not isinstance(error, LarkError | OSError):
+        message = f"{type(error).__name__}: {message}"
+    return GrammarError(f"the Lark grammar is not valid: {message}", **_place(text, line, column))
+
+
+def _found(text: str, what: str) -> tuple[int, int]:
+    """Line and column of a name or pattern in the grammar, 0 if it is not there (but imported)."""
+    found = re.search(rf"(?<!\w){re.escape(what)}(?!\w)", text)
+    if found is None:
+        return 0, 0
+    before = text[: found.start()]
+    return before.count("\n") + 1, found.start() - before.rfind("\n")
+
+
+def _place(text: str, line: int, column: int) -> dict[str, Any]:
+    """Arguments of an error for a place in the text."""
+    lines = text.split("\n")
+    if not 0 < line <= len(lines):
+        return {}
+    shown = lines[line - 1].replace("\t", " ")
+    return {"line": line, "column": column, "excerpt": f"{shown}\n{' ' * (column - 1)}^"}
 
 
 def _terminal(
-    name: str, pattern: Any, lexer: LarkLexer, is_ignored: bool, limits: Limits
+    text: str, name: str, pattern: Any, lexer: LarkLexer, is_ignored: bool, limits: Limits
 ) -> Terminal:
     if isinstance(pattern, PatternStr) and not pattern.flags:
         language = CharDFA.from_strings([pattern.value])
         return Terminal(name, (FirstMatch(language, None),), is_text=True)
+    line, column = _found(text, name)
+    if not line:
+        line, column = _found(text, pattern.value)
+    where = _place(text, line, column)
     try:
         tree = parse_regex(pattern.to_regexp(), dialect="python", ordered=True)
         matches = first_matches(tree, limits=limits, culprit=f"terminal {name}")
     except LooksOutsideError:
         raise GrammarError(
             f"the terminal {name} looks at what stands before it, which is another token's; "
-            "only what is inside a terminal, or after it, can be looked at"
+            "only what is inside a terminal, or after it, can be looked at",
+            **where,
         ) from None
     except GrammarError as error:
-        raise GrammarError(f"the terminal {name}: {error.message}") from error
+        raise GrammarError(f"the terminal {name}: {error.message}", **where) from error
     if lexer == "dynamic_complete" and not is_ignored and is_plain(tree):
         # The shorter matches are tried too, so nothing must not follow.
         matches = tuple(FirstMatch(match.language, None) for match in matches)
